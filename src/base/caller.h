@@ -3,8 +3,7 @@
  * Under sudo, files on the command line are read and written with the caller's rights: what root's folders hold stays
  * root's. Devices, journals and notes of switches are root's own. The environment can only lower the identity.
  */
-#ifndef PLATTER_BASE_CALLER_H
-#define PLATTER_BASE_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool caller_is_known(void);
  */
 int caller_enter(struct caller *was, struct err *err);
 void caller_leave(struct caller *was);
-
-#endif

@@ -3,8 +3,7 @@
  * Scope-exit attributes. One exception to their use: memory that the kernel may still write to
  * belongs to the engine session, never to a scope (see engine.h).
  */
-#ifndef PLATTER_BASE_CLEANUP_H
-#define PLATTER_BASE_CLEANUP_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,5 +31,3 @@ static inline void cleanup_close_p(int *p)
 #define cleanup_close  __attribute__((cleanup(cleanup_close_p)))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-
-#endif

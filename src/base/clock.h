@@ -4,8 +4,7 @@
  * virtual one, which a disk model advances. Nothing else in src/ reads time, except for wall-clock stamps in documents
  * and logs (clock_wall_text).
  */
-#ifndef PLATTER_BASE_CLOCK_H
-#define PLATTER_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ const char *clock_boot_id(char buf[BOOT_ID_BYTES]);
 /* Seconds since midnight, as the wall clock shows them where we are; of a virtual clock, whose days begin at 0, since
  * its midnight. */
 uint32_t clock_second_of_day(struct clock *clk);
-
-#endif

@@ -4,8 +4,7 @@
  * them. Parser, help, completion, check of the manual, JSON, CSV, text and HTML walk them and name no option or column.
  * Member types are checked at compile time.
  */
-#ifndef PLATTER_BASE_DESC_H
-#define PLATTER_BASE_DESC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,5 +155,3 @@ struct field {
 	{                              \
 		.type = FIELD_TYPE_END \
 	}
-
-#endif

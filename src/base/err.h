@@ -4,8 +4,7 @@
  * numbers, and what to do. Functions that can explain take `struct err *err` last; it may be NULL; it is
  * untouched on success. Below cli/ nobody prints and nobody exits.
  */
-#ifndef PLATTER_BASE_ERR_H
-#define PLATTER_BASE_ERR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ bool err_name_is_refusal(const char *name);
 const char *err_forbidden(void);
 /* The same of a user and a mask of effective capabilities. */
 const char *err_forbidden_for(unsigned uid, uint64_t capabilities);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The one way into the program for what a user gives as a file: documents, states, lists of targets. */
-#ifndef PLATTER_BASE_INPUT_H
-#define PLATTER_BASE_INPUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * negative errno and a sentence without the path; -EFBIG: more than most bytes.
  */
 int input_read(char **ret_text, size_t *ret_len, const char *path, size_t most, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Option tables over getopt_long. */
-#ifndef PLATTER_BASE_OPT_H
-#define PLATTER_BASE_OPT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, i
 void opt_done(const struct opt_set *sets, size_t nsets); /* frees arrays of OPT_TYPE_STRS */
 /* Nearest name by edit distance, NULL: nothing near. */
 const char *opt_nearest(const char *word, const char *const *names, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Option tables as people read and type them. */
-#ifndef PLATTER_BASE_OPT_HELP_H
-#define PLATTER_BASE_OPT_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void opt_help_text(FILE *out, const char *text, size_t at, size_t indent);
 char *opt_value_text(const struct opt *o, const void *params);
 /* Name of the argument in help; NULL: the option takes no argument. */
 const char *opt_arg_name(const struct opt *o);
-
-#endif

@@ -4,8 +4,7 @@
  * the open folder, with the caller's rights (caller.h). Links are not followed; devices, pipes and the kernel's folders
  * are refused. An existing file is replaced only if it is empty or if platter wrote it as the same kind.
  */
-#ifndef PLATTER_BASE_OUTFILE_H
-#define PLATTER_BASE_OUTFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ int outfile_save(struct outfile *f, int (*write)(FILE *out, void *arg), void *ar
 int outfile_grow(struct outfile *f, struct err *err);
 /* One line at the end of what others append to as well, whole or not at all. */
 int outfile_append(struct outfile *f, const char *text, size_t len, struct err *err);
-
-#endif

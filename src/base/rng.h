@@ -3,8 +3,7 @@
  * Seeded random numbers: PCG XSL RR 128/64 (O'Neill 2014, HMC-CS-2014-0905), header-only, a value type.
  * Streams with different ids from one seed are independent; every draw of a run comes from its seed.
  */
-#ifndef PLATTER_BASE_RNG_H
-#define PLATTER_BASE_RNG_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline double rng_normal(struct rng *rng)
 
 	return r * cos(6.283185307179586 * rng_double(rng));
 }
-
-#endif

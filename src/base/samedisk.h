@@ -4,8 +4,7 @@
  * --rewrite, notes of drive switches, trends, fleets and comparisons. Names are compared whole. A name that many kinds
  * of devices show (0123456789ABCDEF, the model's name, "None") does not count.
  */
-#ifndef PLATTER_BASE_SAMEDISK_H
-#define PLATTER_BASE_SAMEDISK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool name_identifies(const char *name, const struct disk_names *of);
 /* Its most lasting name, and the kind of that; NULL: it has none. */
 const char *disk_lasting_name(const struct disk_names *d, enum disk_name *ret_which);
 const char *disk_name_text(enum disk_name which); /* "serial number" */
-
-#endif

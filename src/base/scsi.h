@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One SCSI command by SG_IO, and its answer as an errno. */
-#ifndef PLATTER_BASE_SCSI_H
-#define PLATTER_BASE_SCSI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct scsi_command {
 int scsi_ask(scsi_ioctl *ask, int fd, struct scsi_command *c);
 /* A command of 6 or 10 bytes that brings data: how many came, or negative errno. The rest of data is zeroed. */
 int scsi_fetch(scsi_ioctl *ask, int fd, const uint8_t *cdb, void *data, size_t len);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef BASE_SHELL_H
-#define BASE_SHELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 /* A space and the word, so that a shell takes it as one. */
 void shell_put_word(FILE *f, const char *word);
-
-#endif

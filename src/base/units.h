@@ -6,8 +6,7 @@
  * second ("32MB", "1.5GiB", "32MB/s") or bits ("256Mbit", "1Gbit/s", decimal). Fractions are taken and rounded to the
  * nearest whole byte or nanosecond; what would round to nothing is refused. No signs, no hexadecimal, no exponents.
  */
-#ifndef PLATTER_BASE_UNITS_H
-#define PLATTER_BASE_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ char *units_rate_bits(char *buf, size_t len, double bytes_per_s); /* "256.0 Mbit
 
 /* snprintf() in the C locale: "1.5" in any language. */
 int units_printf(char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -3,8 +3,7 @@
  * Well-formed UTF-8 (Unicode 15, table 3-7). Model names, paths and labels come from outside: they are checked where
  * they enter a document and where they leave it.
  */
-#ifndef PLATTER_BASE_UTF8_H
-#define PLATTER_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline unsigned utf8_columns(uint32_t c)
 			return ranges[i].columns;
 	return 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PLATTER_BASE_WHOLE_H
-#define PLATTER_BASE_WHOLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ static inline uint64_t whole(double value)
 {
 	return !(value > 0.0) ? 0 : value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
 }
-
-#endif

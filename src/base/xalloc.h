@@ -3,8 +3,7 @@
  * Memory that an answer hangs on: without it the program ends with a sentence, as half an analysis is another answer.
  * What was measured until the last phase is in the saved document.
  */
-#ifndef PLATTER_BASE_XALLOC_H
-#define PLATTER_BASE_XALLOC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull, all
 void *xaligned(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* v with room for n of size, which is copied by realloc(). */
 void *xgrow(void *v, size_t n, size_t size) __attribute__((returns_nonnull));
-
-#endif

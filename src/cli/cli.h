@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The only layer that prints, exits and handles signals. */
-#ifndef PLATTER_CLI_CLI_H
-#define PLATTER_CLI_CLI_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -244,5 +243,3 @@ void progress_update(struct progress *p, const char *phase, double done, const c
 void progress_map(struct progress *p, const uint8_t *cells, size_t n);
 void progress_clear(struct progress *p); /* before anything else is printed */
 void progress_free(struct progress *p);
-
-#endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options that every measurement has (platter(8) documents them once), and those that every command has. */
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "cli/cli.h"
 
 static const char *const progress_words[] = { "auto", "tty", "plain", "json", "none", NULL }; /* enum progress_mode */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One run: all that it needs, and its end. several.c has one in a process for each target, run.c the command line. */
-#ifndef PLATTER_CLI_EXECUTE_H
-#define PLATTER_CLI_EXECUTE_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -36,5 +35,3 @@ int run_exit_of_error(int r, bool is_refused);
 int run_execute(struct run *run, struct result **ret_res);
 /* Files first: they are what must not be lost; then the text. */
 void run_save_and_show(struct run *run, const struct result *const *docs, size_t n);
-
-#endif

@@ -3,7 +3,6 @@
  * --requests: every single request as a CSV row while the run goes on (rowlog.c), as memory must not grow with the
  * length of the run. Times are nanoseconds since the start of the run.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One measurement from its command line to its exit status: parse, check outputs, and on to execute.c. */
 #include <errno.h>
-#include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/opt_help.h"
-#include "base/units.h"
 #include "base/xalloc.h"
 #include "cli/several.h"
 

@@ -3,7 +3,6 @@
  * The document while the run goes on, and lines of how far it is. The run makes the text, at a moment of its own; a
  * thread brings it to the disk, for which a file system may take longer than the measured disk for a request.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PLATTER_CLI_SEVERAL_H
-#define PLATTER_CLI_SEVERAL_H
+#pragma once
 
 #include "cli/execute.h"
 
@@ -8,5 +7,3 @@ bool several_is_asked(const struct run *run);
 /* Before outputs are opened: a name for each target in place of --json. */
 int several_names(struct run *run, struct err *err);
 int several_execute(struct run *run, struct err *err);
-
-#endif

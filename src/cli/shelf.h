@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PLATTER_CLI_SHELF_H
-#define PLATTER_CLI_SHELF_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -27,5 +26,3 @@ void shelf_done(struct shelf *s);
 void history_load(struct shelf *s, const struct option_value *options, size_t n);
 /* Into the document of a run, and its verdict with it. */
 void history_report(const struct shelf *s, struct result *res);
-
-#endif

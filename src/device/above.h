@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: from bytes of a device to bytes of the partitions, mappings and arrays over it. */
-#ifndef PLATTER_DEVICE_ABOVE_H
-#define PLATTER_DEVICE_ABOVE_H
+#pragma once
 
 #include "device/sysfs.h"
 
@@ -35,5 +34,3 @@ typedef void dm_line_taker(void *arg, uint64_t first_sector, uint64_t sectors, c
 int dm_table(const char *root, const struct sys_block *b, dm_line_taker *take, void *arg);
 /* All that lies over a device. What is not followed is in *ret_strange, "": nothing. */
 void segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len);
-
-#endif

@@ -18,8 +18,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "device/permit.h"

@@ -7,8 +7,7 @@
  * `struct write_permit`, and without a permit the file is opened O_RDONLY and the loop refuses IO_WRITE. The outside
  * comes in through `struct device_ops`, so that tests pass simulated disks.
  */
-#ifndef PLATTER_DEVICE_DEVICE_H
-#define PLATTER_DEVICE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -258,5 +257,3 @@ struct consent_names {
 void consent_names(const struct device *dev, struct consent_names *ret);
 /* Does --destroy-data name it? */
 bool consent_destroys(const struct consent *consent, const struct device *dev);
-
-#endif

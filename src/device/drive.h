@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Commands to the drive itself: how its switches stand, and whether it sleeps. Inside device/ only. */
-#ifndef PLATTER_DEVICE_DRIVE_H
-#define PLATTER_DEVICE_DRIVE_H
+#pragma once
 
 #include "base/scsi.h"
 #include "device/device.h"
@@ -24,5 +23,3 @@ int drive_look(const struct drive *d, struct drive_state *ret);
 uint64_t drive_native_sectors(const struct drive *d);
 /* "active", "idle", "standby", "stopped", or "" when it does not say: as struct device_health has it. Wakes nothing. */
 const char *drive_power(const struct drive *d);
-
-#endif

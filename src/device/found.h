@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who uses a device, and what lies where on it; device.h has it as well. */
-#ifndef PLATTER_DEVICE_FOUND_H
-#define PLATTER_DEVICE_FOUND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ struct content_question {
 	bool (*is_over)(void *arg); /* asked on the way: file systems with many files take their time */
 	void *arg;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only. From bytes of a mounted file system to its files: extents.c. */
-#ifndef PLATTER_DEVICE_GROUND_H
-#define PLATTER_DEVICE_GROUND_H
+#pragma once
 
 #include "device/sysfs.h"
 
@@ -21,5 +20,3 @@ void content_list_add(struct contents *c, const struct ground *g, const struct p
                       enum content_kind kind, const char *path, uint64_t file_bytes);
 /* g->where is where it is mounted. Marks the pieces of which it knows all as known. */
 void extents_find(const struct content_question *q, struct ground *g, struct contents *c);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who made this disk: pages that drives answer (SPC-6, SBC-4, ACS-4) and what sysfs says per transport. Inside device/
  * only. */
-#ifndef PLATTER_DEVICE_IDENTITY_H
-#define PLATTER_DEVICE_IDENTITY_H
+#pragma once
 
 #include "device/device.h"
 #include "device/sysfs.h"
@@ -29,5 +28,3 @@ void identity_transport(struct device *dev, const struct sys_block *b);
 void identity_compare(const char *root, struct device *dev);
 /* Do two show that they are one disk, by another way? */
 bool identity_is_twin(const struct device *a, const struct device *b);
-
-#endif

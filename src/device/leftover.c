@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "device/permit.h"
 #include "device/sysfs.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: the graph that stack.h walks; what is directly below and above one node. */
-#ifndef PLATTER_DEVICE_LINKS_H
-#define PLATTER_DEVICE_LINKS_H
+#pragma once
 
 #include "device/mounts.h"
 
@@ -92,5 +91,3 @@ void btrfs_members(const char *root, const char *uuid, rdev_taker *take, void *a
 void mount_devices(const char *root, const struct mount *m, rdev_taker *take, void *arg);
 /* Of an open or named file; path: for overlays, whose layers are looked through. */
 struct file_id file_id_of(const char *root, const struct mounts *m, const char *path, dev_t dev, uint64_t inode);
-
-#endif

@@ -4,8 +4,7 @@
  * extents never written, compressed ones, those in the inode and those shared within the file. Their rate is not the
  * disk's.
  */
-#ifndef PLATTER_DEVICE_MEDIA_H
-#define PLATTER_DEVICE_MEDIA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void media_look(int fd, uint64_t first, uint64_t end, struct media *ret);
 
 /* "12.0 GB are holes, 1.00 GB are compressed": what is not data. Returns buf; "" where all is. */
 char *media_text(const struct media *m, char *buf, size_t len);
-
-#endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Does what lies in a folder outlast a power failure, and that of a disk? */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "device/memory.h"
 #include "device/stack.h"
 #include "device/sysfs.h"

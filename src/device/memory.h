@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only; device_memory_of() is in device.h. */
-#ifndef PLATTER_DEVICE_MEMORY_H
-#define PLATTER_DEVICE_MEMORY_H
+#pragma once
 
 #include "device/device.h"
 
@@ -9,5 +8,3 @@
 const char *memory_of_path(const char *root, const char *path);
 /* Does the path lie on a disk that holds bytes of dev, be it in another partition? */
 bool device_shares_disk(void *ctx, const struct device *dev, const char *path);
-
-#endif

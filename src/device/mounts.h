@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: mounted file systems, and nodes of devices. */
-#ifndef PLATTER_DEVICE_MOUNTS_H
-#define PLATTER_DEVICE_MOUNTS_H
+#pragma once
 
 #include "device/sysfs.h"
 
@@ -27,5 +26,3 @@ const struct mount *mounts_of_path(const char *root, const struct mounts *m, con
 dev_t mount_rdev(const char *root, const struct mount *m);
 /* Number of the block device that a path names; 0 when it is none. */
 dev_t node_rdev(const char *root, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that platter makes itself; device.h has it as well. */
-#ifndef PLATTER_DEVICE_OWNFILES_H
-#define PLATTER_DEVICE_OWNFILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ int datafile_check(const struct device *dev, uint64_t bytes, struct err *err);
  * the program without unwinding. Their list is the one mutable global of this layer.
  */
 void datafile_remove_all(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of struct device, each filled by the files that it names; device.h has it as well. */
-#ifndef PLATTER_DEVICE_PARTS_H
-#define PLATTER_DEVICE_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ struct device_file {
 	char fs_type[32];    /* the file system they lie on */
 	uint64_t free_bytes; /* what an ordinary user may still write */
 };
-
-#endif

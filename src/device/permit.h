@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: header.c, which knows our own files; safety.c, which makes permits; datafile.c, which makes
  * files. */
-#ifndef PLATTER_DEVICE_PERMIT_H
-#define PLATTER_DEVICE_PERMIT_H
+#pragma once
 
 #include "device/device.h"
 
@@ -17,5 +16,3 @@ bool datafile_is_temporary(int fd);
 int datafile_mark_kept(int fd);
 /* A permit for an open file of ours: looks for the header itself. fd stays the caller's. */
 int permit_for_datafile(struct write_permit **ret, int fd, const char *path, struct err *err);
-
-#endif

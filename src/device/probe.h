@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only. */
-#ifndef PLATTER_DEVICE_PROBE_H
-#define PLATTER_DEVICE_PROBE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -19,5 +18,3 @@ uint32_t probe_temperature(const char *root, const char *dir);
 #define HEALTH_ASLEEP "the disk is in standby, and asking would wake it"
 /* health.c: smartctl is a program below the root. dir: of the whole disk in sysfs. */
 bool health_read(const char *root, const char *dir, const struct device *dev, bool may_wake, struct device_health *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a disk reports of itself; device.h has it as well. */
-#ifndef PLATTER_DEVICE_REPORTED_H
-#define PLATTER_DEVICE_REPORTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ extern const struct health_count {
 	bool is_damage;
 } health_counts[]; /* label NULL ends them */
 uint64_t health_count(const struct device_health *h, const struct health_count *c);
-
-#endif

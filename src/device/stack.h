@@ -14,8 +14,7 @@
  * 		... s.v[i].rel, node_is_file(&s.v[i]), s.v[i].b.rdev, s.v[i].file ...
  * 	stack_done(&s);
  */
-#ifndef PLATTER_DEVICE_STACK_H
-#define PLATTER_DEVICE_STACK_H
+#pragma once
 
 #include "device/links.h"
 
@@ -33,5 +32,3 @@ const struct stack_node *stack_find(const struct stack *s, dev_t rdev);
 const struct stack_node *stack_find_file(const struct stack *s, const struct file_id *file);
 /* To be claimed (O_EXCL) besides the target itself: the kernel then lets nobody else have bytes of it. */
 bool stack_wants_claim(const struct stack *s, const struct stack_node *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: what probe.c asks, each in the file of its name. */
-#ifndef PLATTER_DEVICE_STEPS_H
-#define PLATTER_DEVICE_STEPS_H
+#pragma once
 
 #include "device/sysfs.h"
 
@@ -12,5 +11,3 @@ void names_find(struct device *dev, const char *root, const struct sys_block *b)
 void names_of_file(struct device *dev);
 /* Who may write to it besides this host. */
 void reach_find(struct device *dev, const char *root, const struct sys_block *b);
-
-#endif

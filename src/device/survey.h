@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only. */
-#ifndef PLATTER_DEVICE_SURVEY_H
-#define PLATTER_DEVICE_SURVEY_H
+#pragma once
 
 #include "device/device.h"
 
@@ -13,5 +12,3 @@ bool survey_is_stacked(void *ctx, const struct device *dev, const char *path);
 /* ---- shares.c ---- */
 
 int shares_find(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
-
-#endif

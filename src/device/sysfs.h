@@ -3,8 +3,7 @@
  * Reading sysfs and procfs below a root, so that a dump of another machine's tree replays. Used inside device/ only.
  * Whatever the kernel (or a hostile dump) holds there: text comes out short, clean and terminated.
  */
-#ifndef PLATTER_DEVICE_SYSFS_H
-#define PLATTER_DEVICE_SYSFS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ void text_copy(char *dst, size_t len, const char *src);
 bool text_clean(char *dst, size_t len, const void *src, size_t n);
 /* The kernel's octal escapes in mountinfo and swaps, in place. */
 void text_unescape(char *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside device/ only: whom survey.c asks, each in the file of its name. */
-#ifndef PLATTER_DEVICE_USERS_H
-#define PLATTER_DEVICE_USERS_H
+#pragma once
 
 #include "device/stack.h"
 
@@ -47,5 +46,3 @@ void signature_scan(const char *node, dev_t rdev, const char *name, struct surve
 void signature_unread(const char *name, const char *why, struct survey *out);
 /* 64 blocks spread over the device, with a fixed seed; fewer, where they take seconds. */
 void sample_blocks(const struct device *dev, struct survey *out);
-
-#endif

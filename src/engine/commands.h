@@ -12,8 +12,7 @@
  * none of what write(2) asks, and counts sectors from the disk's first one even on a partition or what lies above it.
  * So for these two it is asked here: the file is the whole disk itself, open for writing, and not set read-only.
  */
-#ifndef PLATTER_ENGINE_COMMANDS_H
-#define PLATTER_ENGINE_COMMANDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool commands_is_disk(int fd);
 int32_t verify_medium(struct commands *v, int fd, uint64_t offset_bytes, uint32_t len_bytes);
 /* Bytes moved, or negative errno as read(2) and write(2) have it (-EOPNOTSUPP: not here). */
 int32_t fua_transfer(struct commands *v, int fd, bool is_write, uint64_t offset_bytes, uint32_t len_bytes, void *buf);
-
-#endif

@@ -19,8 +19,7 @@
  * - res is what the kernel said: bytes moved or negative errno. Nobody retries, nobody completes short transfers.
  * - Buffers belong to the engine: memory the kernel may write to is freed in close() only, after all is drained.
  */
-#ifndef PLATTER_ENGINE_ENGINE_H
-#define PLATTER_ENGINE_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ static inline void *engine_buf(const struct engine *eng, uint32_t slot)
 
 extern const struct engine_ops engine_uring, engine_libaio, engine_sync;
 extern const struct engine_ops *const engines_all[]; /* the best one first; NULL ends them */
-
-#endif

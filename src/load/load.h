@@ -4,8 +4,7 @@
  * only submitter in the program. It asks a feeder what to do next and gives every completion to a sink. A feeder and a
  * sink are often two sides of one object (the ring buffer of `stream`).
  */
-#ifndef PLATTER_LOAD_LOAD_H
-#define PLATTER_LOAD_LOAD_H
+#pragma once
 
 #include <errno.h>
 #include <math.h>
@@ -280,5 +279,3 @@ void host_usage(struct host_usage *ret);
 
 /* What storage has fetched for the calling thread, or for all, also those that have ended. false: not known. */
 bool host_fetched(bool is_of_thread, uint64_t *ret_bytes);
-
-#endif

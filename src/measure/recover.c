@@ -3,7 +3,6 @@
  * What an interrupted --rewrite of any command left in its journal, and the switches that a run left turned, are put
  * back. Measures nothing.
  */
-#include <errno.h>
 
 #include "measure/shared/rewrite.h"
 

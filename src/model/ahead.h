@@ -11,8 +11,7 @@
  *
  * Both are tried, each is as likely beforehand, and the reads themselves say which it is.
  */
-#ifndef PLATTER_MODEL_AHEAD_H
-#define PLATTER_MODEL_AHEAD_H
+#pragma once
 
 #include "stats/stats.h"
 
@@ -25,5 +24,3 @@ struct ahead_read {
 double ahead_log_likelihood(const struct ahead_read *a, double overhead, double scale, double period);
 /* The middle of what is likely of the overhead up to most, and its 95 %; false: not known. */
 bool ahead_overhead(const struct ahead_read *on, size_t nread, double period, double most, struct stats_estimate *ret);
-
-#endif

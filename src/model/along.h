@@ -8,8 +8,7 @@
  * places of all edges; sequences of zones are drawn from what is left (forward filtering, backward sampling: Carter and
  * Kohn 1994). All answers are shares of these draws.
  */
-#ifndef PLATTER_MODEL_ALONG_H
-#define PLATTER_MODEL_ALONG_H
+#pragma once
 
 #include "model/reading.h"
 
@@ -33,5 +32,3 @@ struct along {
 
 /* free(ret->v). */
 void along_zones(const struct along_at *v, size_t n, double end, struct along *ret);
-
-#endif

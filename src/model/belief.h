@@ -3,8 +3,7 @@
  * When the head arrives, as far as accesses show: the logarithm of the likelihood of its median on a grid, from which
  * the next time to aim at is drawn (Thompson 1933).
  */
-#ifndef PLATTER_MODEL_BELIEF_H
-#define PLATTER_MODEL_BELIEF_H
+#pragma once
 
 #include "base/rng.h"
 #include "stats/stats.h"
@@ -21,5 +20,3 @@ void belief_within(struct belief *b, struct interval ns);                      /
 void belief_learn(struct belief *b, double access, double period);
 void belief_fades(struct belief *b); /* other places of the same distance take about as long */
 double belief_draw(const struct belief *b, struct rng *rng);
-
-#endif

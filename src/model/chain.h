@@ -3,8 +3,7 @@
  * The chain of along.c: levels on a grid, by place. Levels are rates, as parts of the middle one: makers take away
  * about as many sectors from each zone to the next. Priors are here and nowhere else.
  */
-#ifndef PLATTER_MODEL_CHAIN_H
-#define PLATTER_MODEL_CHAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ void chain_done(struct chain *c);
 double chain_filter(struct chain *c, struct hypothesis *h);
 /* A sequence of zones, by the hypothesis that was filtered last. d has room. */
 void chain_draw(const struct chain *c, struct rng *rng, struct chain_draw *d);
-
-#endif

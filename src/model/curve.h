@@ -4,8 +4,7 @@
  * points about a root and a line that meet (stats/smooth.c), of which little is known beforehand. Of writes it is what
  * they take beyond the curve of the reads. All that is asked of it, a place or a mean, is with its uncertainty.
  */
-#ifndef PLATTER_MODEL_CURVE_H
-#define PLATTER_MODEL_CURVE_H
+#pragma once
 
 #include "stats/stats.h"
 
@@ -36,5 +35,3 @@ struct stats_estimate curve_about(const struct curve *c, double stroke);
 /* What a point says of another part of the stroke, near it. */
 struct stats_estimate curve_moved(const struct curve *c, const struct curve_point *p, double stroke, double place_off);
 double curve_cell(size_t cell); /* part of the stroke */
-
-#endif

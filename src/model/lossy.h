@@ -13,8 +13,7 @@
  * only other times decide whether it is the place that loses. A way may lose a revolution where requests of one
  * size end, and none where others do: the same bytes in other requests differ then (lossy_differ).
  */
-#ifndef PLATTER_MODEL_LOSSY_H
-#define PLATTER_MODEL_LOSSY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct lossy_odds {      /* logs */
 struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
 /* Log of how much likelier two readings are by a rate each than by one. */
 double lossy_differ(const struct lossy_at *a, const struct lossy_at *b);
-
-#endif

@@ -6,8 +6,7 @@
  * many of the accesses are which, and how the arm's grow with the distance are one posterior, for which the curve is
  * what is believed first.
  */
-#ifndef PLATTER_MODEL_NEAR_H
-#define PLATTER_MODEL_NEAR_H
+#pragma once
 
 #include "stats/stats.h"
 
@@ -28,5 +27,3 @@ struct near_prior {
 };
 
 struct stats_estimate near_next_cylinder(const struct near_pairs *pairs, const struct near_prior *prior);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the chain and its answers are about: a rate that was read at a place. */
-#ifndef PLATTER_MODEL_READING_H
-#define PLATTER_MODEL_READING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ struct along_at {         /* a reading */
 	size_t place;     /* readings of one place lie on the same surfaces: what these differ by shows once */
 	bool is_anew;     /* before it another device may begin, and rates anew */
 };
-
-#endif

@@ -5,8 +5,7 @@
  * its own error nor a knee; but it needs no points of thirty reads each, and a hundred reads know three numbers well.
  * The mean over the device, which it takes variance off, is right by any curve.
  */
-#ifndef PLATTER_MODEL_READS_H
-#define PLATTER_MODEL_READS_H
+#pragma once
 
 #include "model/curve.h"
 
@@ -15,5 +14,3 @@ struct reads_way {
 };
 /* The likeliest; from: a curve that is near it; NULL: none is known. */
 struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from);
-
-#endif

@@ -4,8 +4,7 @@
  * marginal likelihood of the pieces' logarithms: each state has a mean and a deviation of its own, both integrated over
  * their priors (normal-inverse-gamma), so that another state has to be worth what it costs.
  */
-#ifndef PLATTER_MODEL_STATES_H
-#define PLATTER_MODEL_STATES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void states_add(struct states *s, double rate, double requests);
 double states_partition(const struct states *s, size_t most, size_t *ret_n, size_t *end);
 /* Decades by which the last piece is more likely to begin a new state, asked as soon as it is there. */
 double states_change_log10(const struct states *s);
-
-#endif

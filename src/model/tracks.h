@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tracks about a place, from the angles of reads that go backwards by a third of a track: how long they are, by
  * those on one track, and where they begin, if equal tracks explain which of them lie on one. */
-#ifndef PLATTER_MODEL_TRACKS_H
-#define PLATTER_MODEL_TRACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct tracks_survey {
 double tracks_length(const struct tracks_survey *v, double guess);
 /* The middle of the grids that explain most, and how far they reach to either side; *track becomes sharper. */
 bool tracks_grid(struct tracks_survey *v, double *track, double *ret_first, double *ret_slack);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* alike.c, compare.c, trend.c: what belongs together, and when two numbers differ. Only src/report includes this. */
-#ifndef PLATTER_REPORT_ALIKE_H
-#define PLATTER_REPORT_ALIKE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -161,5 +160,3 @@ size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
 bool trend_is_known(const struct trend_row *row);
 /* "mean: -9.4 % a year (-12.1 to -6.7)", or since when there is a step. */
 void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Axes of plots: range, unit and ticks. */
-#ifndef PLATTER_REPORT_AXIS_H
-#define PLATTER_REPORT_AXIS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ double axis_place(const struct axis *a, double value);
 char *axis_tick_text(const struct axis *a, size_t i, char *buf, size_t len);
 /* Chooses low, high, ticks, scale, label for values in [low, high]; from_zero: a bar or rate axis that starts at 0. */
 void axis_init(struct axis *a, const char *label, enum unit unit, bool is_log, double low, double high, bool from_zero);
-
-#endif

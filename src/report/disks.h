@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Documents of many disks: whose they are, and what was found of each. Only src/report includes this. */
-#ifndef PLATTER_REPORT_DISKS_H
-#define PLATTER_REPORT_DISKS_H
+#pragma once
 
 #include "report/alike.h"
 #include "report/report.h"
@@ -76,5 +75,3 @@ const struct result *fleet_part(const struct fleet_disk *d, const char *measurem
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
 /* How sure a finding is, as people are shown it: at most 99.99, NaN where nothing was estimated. */
 double fleet_sure_percent(const struct fleet_finding *one);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which of many disks go bad. Only src/report includes this. */
-#ifndef PLATTER_REPORT_FLEET_H
-#define PLATTER_REPORT_FLEET_H
+#pragma once
 
 #include "report/disks.h"
 
@@ -9,5 +8,3 @@
 struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold);
 /* "3 of 40 disks need attention: A, B and C." buf of FLEET_SENTENCE. */
 char *fleet_sentence(const struct fleet *f, char *buf);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* html.c: what pages are made of. Only src/report includes this. */
-#ifndef PLATTER_REPORT_HTML_H
-#define PLATTER_REPORT_HTML_H
+#pragma once
 
 #include "report/report.h"
 
@@ -16,5 +15,3 @@ void html_table(FILE *out, const struct table *t);
 void html_notices(FILE *out, const struct result *res);
 /* 0, or negative errno: whoever opened the file says what is wrong with it. */
 int html_end(FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What stands for what in a plot, and heat maps. */
-#ifndef PLATTER_REPORT_MAP_H
-#define PLATTER_REPORT_MAP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -29,5 +28,3 @@ void map_axis_names(FILE *out, const struct plot_data *d);
 /* All pairs of levels, row by row from the top; what was not measured has no number. Returns how many are in a row. */
 size_t map_fill(struct series *s);
 void map_draw(FILE *out, const struct plot_data *d, struct series *s);
-
-#endif

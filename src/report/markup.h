@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text and colours of pages and pictures. */
-#ifndef PLATTER_REPORT_MARKUP_H
-#define PLATTER_REPORT_MARKUP_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void escaped_printf(FILE *out, void (*put)(FILE *out, const char *text), const c
 	__attribute__((format(printf, 3, 0)));
 /* Through markup_text(). */
 void markup(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

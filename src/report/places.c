@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two scans of a disk, place by place: what is new in B, what is gone, what got worse or better, what is the same; and
  * many, each against the one before. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

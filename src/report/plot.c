@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
-#include "base/whole.h"
 #include "base/xalloc.h"
 #include "report/map.h"
 #include "report/plotdata.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The numbers of a plot, and its axes. */
-#ifndef PLATTER_REPORT_PLOTAXES_H
-#define PLATTER_REPORT_PLOTAXES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct plot_data {
 void plot_make_axes(struct plot_data *d, const struct result *const *res, size_t n);
 /* Where the bar at point i ends. */
 double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i);
-
-#endif

@@ -3,8 +3,7 @@
  * What a plot shows, taken out of documents: the same for SVG and for the terminal. A plot of the document names a
  * table and columns; here they become numbers in series, axes with sensible ticks, and names.
  */
-#ifndef PLATTER_REPORT_PLOTDATA_H
-#define PLATTER_REPORT_PLOTDATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool plot_is_marked(const struct plot_data *d, const struct point *p);
 
 /* What distinguishes documents: model and serial, and the date when they agree in both. buf of 160. */
 char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the page for people is printed with. Not a door. */
-#ifndef PLATTER_REPORT_PRINTER_H
-#define PLATTER_REPORT_PRINTER_H
+#pragma once
 
 #include "report/report.h"
 
@@ -40,5 +39,3 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
  */
 void text_table(struct printer *p, const struct table *t);
 bool text_matrix(struct printer *p, const struct result *res, const struct plot *plot);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Documents to other forms. Knows documents, not measurements; never opens a device. */
-#ifndef PLATTER_REPORT_REPORT_H
-#define PLATTER_REPORT_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +147,3 @@ size_t report_char(const char **text, const char **ret_shown);
 /* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width.
  */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);
-
-#endif

@@ -4,7 +4,6 @@
  * is made in memory and kept when it fits: the answer and the figures first, then what the disk did wrong, notices,
  * tables, and a picture in the lines that are left. What had to stay out is counted.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

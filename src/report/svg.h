@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plots as SVG: in a page, whose style sheet is theirs, too, and alone, in colours of their own. */
-#ifndef PLATTER_REPORT_SVG_H
-#define PLATTER_REPORT_SVG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,5 +15,3 @@ void svg_plot(FILE *out, struct plot_data *d);
  * drawing. The picture can be turned into a PNG by any of them.
  */
 void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see);
-
-#endif

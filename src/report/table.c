@@ -7,7 +7,6 @@
 #include "report/printer.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

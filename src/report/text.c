@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #define FAULTS_SHOWN  5

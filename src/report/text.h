@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between text.c, screen.c, verdictpage.c and page.c, which make the page for people together, each with those before
  * it. Not a door. */
-#ifndef PLATTER_REPORT_TEXT_H
-#define PLATTER_REPORT_TEXT_H
+#pragma once
 
 #include "report/printer.h"
 
@@ -37,5 +36,3 @@ void text_verdict(struct printer *p, const struct result *res);
 void text_verdict_of(struct printer *p, const struct result *res);
 /* Of several disks: a row for each, the worst first. */
 void text_verdicts(struct printer *p, const struct result *const *res, size_t n);
-
-#endif

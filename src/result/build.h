@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the files that put documents together. Not a door: nobody else includes it. */
-#ifndef PLATTER_RESULT_BUILD_H
-#define PLATTER_RESULT_BUILD_H
+#pragma once
 
 #include "base/xalloc.h"
 #include "result/result.h"
@@ -55,5 +54,3 @@ void members_done(const struct member *m, void *object);
  */
 enum json_kind { JSON_DAMAGED, JSON_FOREIGN, JSON_RECORD };
 int result_read(struct result **ret_res, const char *text, size_t len, enum json_kind *ret_kind, struct err *err);
-
-#endif

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "base/utf8.h"
 #include "result/build.h"
 

@@ -3,8 +3,7 @@
  * The document: one self-describing result per run (platter-json(5)). Measurements fill it, json.c saves and loads it,
  * report/ renders it without knowing measurements. Strings given to these functions are copied.
  */
-#ifndef PLATTER_RESULT_RESULT_H
-#define PLATTER_RESULT_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -286,5 +285,3 @@ struct result_taker {
 };
 int result_load_each(const char *path, const struct result_taker *to, struct err *err);
 int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);
-
-#endif

@@ -2,7 +2,6 @@
 /* Writes a document to a file; base/outfile.h has the rules. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

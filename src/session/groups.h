@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The control groups that this process is in, of both versions, and what they limit. */
-#ifndef PLATTER_SESSION_GROUPS_H
-#define PLATTER_SESSION_GROUPS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ bool groups_up(struct group_home *h);
 
 /* Limits of rate, memory and processors that are in force for the targets of a run: a notice each, with its number. */
 void groups_report_limits(const struct session *ses);
-
-#endif

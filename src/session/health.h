@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The health of the disks before a run and after it. Inside session/ only. */
-#ifndef PLATTER_SESSION_HEALTH_H
-#define PLATTER_SESSION_HEALTH_H
+#pragma once
 
 #include "session/session.h"
 
@@ -12,5 +11,3 @@
 int health_before(struct session *ses);
 /* What there was, is, and has moved, into the document. Closes fd, which ends the other process. */
 void health_after(struct session *ses, int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between session.c, the frame, and steps.c, what a measurement calls within it. Not a door. */
-#ifndef PLATTER_SESSION_INTERNAL_H
-#define PLATTER_SESSION_INTERNAL_H
+#pragma once
 
 #include "session/session.h"
 
@@ -48,5 +47,3 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 
 /* replay.c: into state->kept. */
 void replay_keep(const struct session *ses, const struct io_req *req);
-
-#endif

@@ -6,7 +6,6 @@
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"

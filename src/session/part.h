@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A measurement as part of another: it has the targets that are open, a budget, and a document of its own. */
-#ifndef PLATTER_SESSION_PART_H
-#define PLATTER_SESSION_PART_H
+#pragma once
 
 #include "session/session.h"
 
@@ -22,5 +21,3 @@ struct session_part {
  * done with this target, and the sentence why; -EPERM: it would write.
  */
 int session_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside measure/ only. */
-#ifndef PLATTER_SESSION_PRIVILEGE_H
-#define PLATTER_SESSION_PRIVILEGE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -10,5 +9,3 @@
  * up; or a negative errno and a sentence.
  */
 int privileges_drop(struct err *err);
-
-#endif

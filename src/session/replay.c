@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
 #include "session/internal.h"

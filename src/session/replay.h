@@ -4,8 +4,7 @@
  * asking again does. So the document keeps what was asked and answered, and the same run() is had once more with these
  * answers, on the clock that they have.
  */
-#ifndef PLATTER_SESSION_REPLAY_H
-#define PLATTER_SESSION_REPLAY_H
+#pragma once
 
 #include "session/session.h"
 
@@ -35,5 +34,3 @@ bool replay_flag(const struct result *saved, const char *name);
  */
 int session_replay(const struct measure *m, const struct result *saved, const void *params, struct result **ret,
                    struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a measurement declares of its first screen; session.h has the rest of it. */
-#ifndef PLATTER_SESSION_SCREEN_H
-#define PLATTER_SESSION_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ struct screen_decl {
 		unsigned instead_of;          /* said only when none of that many clauses before it was */
 	} * says;                             /* in their order; text NULL ends them */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * (measure/measures.h lists them). run() works through a `struct session`, which holds everything from outside and the
  * steps that measurements share.
  */
-#ifndef PLATTER_SESSION_SESSION_H
-#define PLATTER_SESSION_SESSION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -278,5 +277,3 @@ void session_progress(struct session *ses, const char *phase, double done, const
 void session_log(struct session *ses, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A generator for the given purpose, derived from the seed of the run. */
 void session_rng(const struct session *ses, uint64_t stream, struct rng *ret);
-
-#endif

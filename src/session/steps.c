@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "session/internal.h"
 
 #define KEEP_NS      (50 * NS_PER_S)  /* a step more, and it is still less than a minute */

@@ -4,8 +4,7 @@
  * time, CPU frequency limits and thermal throttling, error counters of the device, queue settings that change the
  * answer.
  */
-#ifndef PLATTER_SESSION_WATCH_H
-#define PLATTER_SESSION_WATCH_H
+#pragma once
 
 #include "session/session.h"
 
@@ -17,5 +16,3 @@ struct watch *watch_start(const struct session *ses);
 void watch_end(struct watch *w, const struct session *ses);
 /* Settings of the devices that change the answer. */
 void watch_settings(const struct session *ses);
-
-#endif

@@ -15,7 +15,6 @@
 #include "stats/stats.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 typedef unsigned __int128 u128;

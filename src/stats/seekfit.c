@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
-
 #define KNEES   256 /* in the logarithm, from the second distance to the last but one: closer than a knee is known */
 #define CLOSER  8   /* rounds, each a quarter as far apart, about the best */
 #define COLUMNS 3

@@ -3,8 +3,7 @@
  * Pure arithmetic on numbers: no device, no clock, no output. Every estimator names its source in its .c file
  * and is tested against known truth: bias and interval coverage.
  */
-#ifndef PLATTER_STATS_STATS_H
-#define PLATTER_STATS_STATS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -246,5 +245,3 @@ void bucket_log_start(struct bucket_log *l, size_t max); /* zeroed, or used befo
 void bucket_log_done(struct bucket_log *l);
 void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes);
-
-#endif

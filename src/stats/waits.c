@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "stats/stats.h"
 
 #define ALIKE_T   2.1 /* Student's t of the batches, of which there are 10 to 40: 2.26 to 2.02 */

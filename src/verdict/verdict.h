@@ -4,8 +4,7 @@
  * documents of any measurement (`platter report`). A false REJECT is worse than a DOUBT: only what is certain rejects
  * by itself.
  */
-#ifndef PLATTER_VERDICT_VERDICT_H
-#define PLATTER_VERDICT_VERDICT_H
+#pragma once
 
 #include "result/result.h"
 
@@ -58,5 +57,3 @@ char *verdict_text(const struct judgement *j, size_t reason, char *buf);
  * "reasons".
  */
 void verdict_conclude(struct result *res);
-
-#endif

@@ -3,8 +3,7 @@
  * The parts of `skeleton`, each knowing only those before it; nobody else includes this. For now the measurement reads
  * single blocks at random places, one at a time, and reports the mean time.
  */
-#ifndef PLATTER_MEASURE_SKELETON_H
-#define PLATTER_MEASURE_SKELETON_H
+#pragma once
 
 #include "session/session.h"
 
@@ -48,5 +47,3 @@ extern const struct field skeleton_sample_fields[];
 extern const struct measure_table skeleton_tables[];
 void skeleton_report_samples(struct result *res, const struct skeleton_samples *samples);
 void skeleton_report_figures(struct result *res, const struct skeleton_found *found);
-
-#endif

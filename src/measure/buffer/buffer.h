@@ -9,8 +9,7 @@
  * quick answer is nearly always the buffer's, while a slow one may be a quick one that came late on its way. No single
  * read decides, but the likelihood of all of them.
  */
-#ifndef PLATTER_MEASURE_BUFFER_H
-#define PLATTER_MEASURE_BUFFER_H
+#pragma once
 
 #include "measure/shared/timed.h"
 
@@ -214,5 +213,3 @@ extern const struct field buffer_sample_fields[], buffer_condition_fields[];
 extern const struct measure_table buffer_tables[];
 void buffer_report_samples(struct result *res, const struct buffer_io *io);
 void buffer_report_found(struct result *res, const struct buffer_found *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `buffer` says. */
-#include <math.h>
 
 #include "base/cleanup.h"
 #include "measure/buffer/buffer.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Experiments, one request at a time: the buffer is brought into a state, and a read looks what it holds. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which experiment is next, and when enough is known: edges by doubling and halving, where a doubtful place is asked
  * again before it is built upon. */
-#include <errno.h>
 #include <math.h>
 
 #include "measure/buffer/buffer.h"

@@ -3,8 +3,6 @@
  * The write cache, with consent: small writes at random places, which its media take slowly, fill it at the interface's
  * speed until it is full; and flushes with data in it, which take as long as the media need, or are not true.
  */
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of cache: plan, run and the search for the end of the cache (knee), report; cache.c goes through them. */
-#ifndef PLATTER_MEASURE_CACHE_H
-#define PLATTER_MEASURE_CACHE_H
+#pragma once
 
 #include "measure/shared/cgroup.h"
 #include "measure/shared/pagecache.h"
@@ -132,5 +131,3 @@ bool cache_report_knee(struct result *res, const struct table *t);
 /* ---- knee.c: where the cache ends, between files of low and high bytes ---- */
 
 int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high);
-
-#endif

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/whole.h"
 #include "measure/cache/cache.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parts of `platter check` share. parts.c: which measurements, with which share of the time; check.c: the run.
  */
-#ifndef PLATTER_MEASURE_CHECK_H
-#define PLATTER_MEASURE_CHECK_H
+#pragma once
 
 #include "session/session.h"
 
@@ -19,5 +18,3 @@ extern const struct check_part check_parts[]; /* in their order; name NULL ends 
 bool check_wants(const struct check_part *p, const struct device *dev, bool writes);
 /* What it may take of so much for all, where so much is left. */
 uint64_t check_budget(const struct check_part *p, const struct device *dev, uint64_t all_ns, uint64_t left_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of the measurement geometry: its parts share one run. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_H
-#define PLATTER_MEASURE_GEOMETRY_H
+#pragma once
 
 #include <math.h>
 
@@ -262,5 +261,3 @@ bool geo_kept_has_below(const struct geo_kept *k);
 /* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that
  * it takes to make the cache forget. */
 uint64_t geo_kept_next(const struct geo_kept *k, uint64_t in, uint64_t out, double flush);
-
-#endif

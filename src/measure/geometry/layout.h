@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layouts, and the shortest accesses that distinguish them. Behind order.h. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_LAYOUT_H
-#define PLATTER_MEASURE_GEOMETRY_LAYOUT_H
+#pragma once
 
 #include "measure/geometry/order.h"
 
@@ -226,5 +225,3 @@ int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, 
 /* Of a layout in which a zone is one band, and all that was walked: if it shows how long bands are, it is reported and
  * read that way; if only that zones are longer, the layout is not reported any more. */
 void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l);
-
-#endif

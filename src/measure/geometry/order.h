@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sequence of tracks, and how a layout reads it. Behind walk.h. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_ORDER_H
-#define PLATTER_MEASURE_GEOMETRY_ORDER_H
+#pragma once
 
 #include "measure/geometry/walk.h"
 
@@ -199,5 +198,3 @@ void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t 
                    struct geo_labels *labels, struct geo_fit *fit);
 /* All tracks, and the margins of the zones. */
 void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit);
-
-#endif

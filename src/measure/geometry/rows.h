@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is reported of zones and surfaces. Behind layout.h. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_ROWS_H
-#define PLATTER_MEASURE_GEOMETRY_ROWS_H
+#pragma once
 
 #include "measure/geometry/layout.h"
 
@@ -53,5 +52,3 @@ extern const struct field geo_defect_fields[];
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
 /* What is missing, as far as that is sure. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
-
-#endif

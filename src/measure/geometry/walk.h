@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ends of tracks, and the walk from one to the next. Behind geometry.h. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_WALK_H
-#define PLATTER_MEASURE_GEOMETRY_WALK_H
+#pragma once
 
 #include "measure/geometry/geometry.h"
 
@@ -175,5 +174,3 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk_on(struct geo_walk *w, struct err *err);
-
-#endif

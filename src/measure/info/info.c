@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "measure/info/info.h"
 
 struct info_params {

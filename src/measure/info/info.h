@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sheet.c: properties of a device; info.c: the measurement, what is on a device and who uses it. */
-#ifndef PLATTER_MEASURE_INFO_H
-#define PLATTER_MEASURE_INFO_H
+#pragma once
 
 #include "session/session.h"
 
@@ -16,5 +15,3 @@ const char *info_health_word(const struct device_health *h);
 const char *info_transport_name(const char *transport);
 /* These drivers say "rotating" of whatever is behind them. */
 bool info_is_guess(const char *transport);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of `mark`; nobody else includes this. */
-#ifndef PLATTER_MEASURE_MARK_H
-#define PLATTER_MEASURE_MARK_H
+#pragma once
 
 #include "session/session.h"
 
@@ -118,5 +117,3 @@ void mark_report_sweep(struct result *res, const struct mark_cache_end *s, bool 
 /* One plain sentence on what was measured; plots. cached_ratio: part of the file in memory; NaN: not known. */
 void mark_report_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media);
 void mark_report_plots(struct result *res, bool has_sweep);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Steps to rates. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

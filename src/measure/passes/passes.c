@@ -11,7 +11,6 @@
  * document, under one lock.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

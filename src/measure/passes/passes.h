@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of `passes`; nobody else includes this. */
-#ifndef PLATTER_MEASURE_PASSES_H
-#define PLATTER_MEASURE_PASSES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ void passes_report_step(struct passes_work *w, const struct passes_row *row);
 void passes_report_figures(struct result *res, const struct passes_found *f, bool has_written);
 void passes_report_words(struct result *res, const struct passes_work *works, size_t n);
 void passes_report_plots(struct session *ses);
-
-#endif

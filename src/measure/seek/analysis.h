@@ -5,8 +5,7 @@
  * accesses and random reads; near.c: the next cylinder;
  * control.c: the mean over random reads. No device, no clock; the curve itself is model/curve.h.
  */
-#ifndef PLATTER_MEASURE_SEEK_ANALYSIS_H
-#define PLATTER_MEASURE_SEEK_ANALYSIS_H
+#pragma once
 
 #include <math.h>
 
@@ -236,4 +235,3 @@ double seek_find_shared(const struct seek_known *k, struct seek_read *reads, siz
 /* false: the curve is not known or does not help, or the span is too small. */
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret);
-#endif

@@ -5,8 +5,7 @@
  * finds the seek times by accesses of aim.c; spans.c times random reads, with cached.c; queue.c has several in flight;
  * writes.c times seeks of writes; report.c shows. What all of it says is analysis.h.
  */
-#ifndef PLATTER_MEASURE_SEEK_H
-#define PLATTER_MEASURE_SEEK_H
+#pragma once
 
 #include "measure/seek/analysis.h"
 #include "measure/shared/timed.h"
@@ -171,5 +170,3 @@ static inline bool seek_is_sector_hit(const struct seek_run *s, double access_ns
 {
 	return s->known.hits.sector_ns > 0.0 && fabs(access_ns - s->known.hits.sector_ns) < s->rot.hit_width_ns;
 }
-
-#endif

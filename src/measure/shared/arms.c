@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define LOOKS_FIRST 10   /* reads that go to and fro: one arm over the whole stroke shows at once */
 #define LOOKS       24   /* and where it does not */
 #define ONE_ARM     1.35 /* of a revolution, median: two arms take half, overhead and a short seek */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Do several arms, or disks in a row, share the addresses, and which has which? */
-#ifndef PLATTER_MEASURE_ARMS_H
-#define PLATTER_MEASURE_ARMS_H
+#pragma once
 
 #include "measure/shared/timed.h"
 
@@ -12,5 +11,3 @@ struct arm_ranges {
 
 /* By what the kernel says, else by reads that go to and fro: 10 where one arm shows at once. */
 int arms_find(struct timed *t, const struct rotation *rot, struct arm_ranges *ret, struct err *err);
-
-#endif

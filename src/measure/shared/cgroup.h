@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A memory cgroup around this process for the time of a run, so that the end of the page cache shows in seconds on a
  * large machine. */
-#ifndef PLATTER_MEASURE_CGROUP_H
-#define PLATTER_MEASURE_CGROUP_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ uint64_t cgroup_memory_limit(const char *root);
  * known.
  */
 uint64_t cgroup_available_memory(void);
-
-#endif

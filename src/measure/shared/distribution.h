@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long requests took, as a table that does not grow with their number, and the two pictures of it. */
-#ifndef PLATTER_MEASURE_DISTRIBUTION_H
-#define PLATTER_MEASURE_DISTRIBUTION_H
+#pragma once
 
 #include "result/result.h"
 
@@ -27,5 +26,3 @@ void distribution_figures(struct result *res, const struct distribution_quantile
  * "figures:NAME,figures:NAME".
  */
 void distribution_plots(struct result *res, const char *things, const char *marks);
-
-#endif

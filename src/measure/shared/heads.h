@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which surface (which head reads it) the bytes of a disk are on: geometry has it in its document, and others find it
  * there. */
-#ifndef PLATTER_MEASURE_HEADS_H
-#define PLATTER_MEASURE_HEADS_H
+#pragma once
 
 #include "device/device.h"
 #include "result/result.h"
@@ -34,5 +33,3 @@ int heads_load(struct heads *ret, const char *path, const struct device *dev, st
 void heads_done(struct heads *h);
 /* The surface that all of [first, end) is on; -1: on several, or not known. */
 int heads_at(const struct heads *h, uint64_t first, uint64_t end);
-
-#endif

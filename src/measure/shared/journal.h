@@ -3,8 +3,7 @@
  * Between the files of --rewrite: journalfile.c (the bytes), whose.c (of which device), guard.c (who else writes),
  * mover.c, putback.c. Not a door.
  */
-#ifndef PLATTER_MEASURE_JOURNAL_H
-#define PLATTER_MEASURE_JOURNAL_H
+#pragma once
 
 #include "measure/shared/rewrite.h"
 
@@ -109,5 +108,3 @@ int guard_look(const struct rewrite_journal *j, struct err *err);
 int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* Has nobody written since the device came up? Before our own first write; false also where nothing counts. */
 bool guard_is_untouched(const struct rewrite_journal *j);
-
-#endif

@@ -22,7 +22,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/units.h"
 
 #define MAGIC      "PLTRRWJ4" /* the last one counts changes of the header */
 #define SLOTS      2          /* of what is in flight, behind the header */

@@ -3,8 +3,7 @@
  * Requests that go on for as long as it takes: to a device, or to a file without a name that is made in a directory.
  * What is written differs from request to request, as nothing is to be stored once, or is what was there (--rewrite).
  */
-#ifndef PLATTER_MEASURE_LASTING_H
-#define PLATTER_MEASURE_LASTING_H
+#pragma once
 
 #include "session/session.h"
 
@@ -34,5 +33,3 @@ struct lasting_order {
 	void *arg;
 };
 int lasting_load(struct lasting *l, const struct lasting_order *o, struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of the search of the rotation: rotation.c reads sectors again and again, fresh.c each but once; media.c has
  * what passes the drive's cache by, lattice.c finds the period in what came of it. */
-#ifndef PLATTER_MEASURE_LATTICE_H
-#define PLATTER_MEASURE_LATTICE_H
+#pragma once
 
 #include <math.h>
 
@@ -42,5 +41,3 @@ bool rotation_fit(const struct events *all, struct rotation *ret);
 /* From sectors that were never read before, about a place that the media have: where the cache keeps what was read.
  * ret->is_rotating: it was found. */
 int rotation_fresh(struct timed *t, uint64_t about, uint64_t budget_ns, struct rotation *ret, struct err *err);
-
-#endif

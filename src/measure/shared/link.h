@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is a rate in sequence the medium's, or what the link lets through? */
-#ifndef PLATTER_MEASURE_LINK_H
-#define PLATTER_MEASURE_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void link_say(struct result *res, const struct device *dev, double link_bytes_pe
 /* The same by what large requests gave in the same zone, where that is another rate: each request costs time there. */
 void link_say_by_size(struct result *res, const struct device *dev, double large_bytes_per_s, double rate_bytes_per_s,
                       uint64_t request_bytes);
-
-#endif

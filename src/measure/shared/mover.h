@@ -3,8 +3,7 @@
  * Bytes between the device and memory, marked by the sector. Deaf to signals: a recovery that was begun is finished.
  * Inside shared/ only.
  */
-#ifndef PLATTER_MEASURE_MOVER_H
-#define PLATTER_MEASURE_MOVER_H
+#pragma once
 
 #include "measure/shared/journal.h"
 
@@ -34,5 +33,3 @@ int mover_move(struct mover *m, struct rewrite_journal *j, enum io_op op, uint32
 /* Reads all of it against m->data, or into m->fill: in large pieces, then what failed sector by sector. */
 int mover_compare(struct mover *m, struct rewrite_journal *j, struct err *err);
 uint64_t mover_count(const struct mover *m, enum mark mark);
-
-#endif

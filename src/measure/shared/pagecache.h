@@ -4,8 +4,7 @@
  * mincore(2)), made cold (POSIX_FADV_DONTNEED, verified), made warm (read through, verified), and what came from the
  * device while something ran. Used by the cached measurements only.
  */
-#ifndef PLATTER_MEASURE_PAGECACHE_H
-#define PLATTER_MEASURE_PAGECACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ struct pagecache_share {
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write);
 /* Part of a range that is in memory, 0..1; NaN when the kernel does not show it. */
 double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes);
-
-#endif

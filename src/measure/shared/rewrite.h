@@ -17,8 +17,7 @@
  *
  * While it runs, whatever anybody else writes to the device stops it (guard.c).
  */
-#ifndef PLATTER_MEASURE_REWRITE_H
-#define PLATTER_MEASURE_REWRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ void rewrite_say_nothing(struct session *ses, size_t target, const char *dir);
  */
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
                   bool is_asked, struct err *err);
-
-#endif

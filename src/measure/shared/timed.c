@@ -2,7 +2,6 @@
 #include "measure/shared/timed.h"
 #include "base/xalloc.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

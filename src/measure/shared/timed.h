@@ -3,8 +3,7 @@
  * Single reads, one after the other, each with its time: what seek and geometry are made of. And two steps that both
  * need: the rotation period, and the rate at a few places.
  */
-#ifndef PLATTER_MEASURE_TIMED_H
-#define PLATTER_MEASURE_TIMED_H
+#pragma once
 
 #include <math.h>
 
@@ -154,5 +153,3 @@ void timed_rest(struct session *ses, uint64_t ns);
 /* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it
  * could not be read. */
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
-
-#endif

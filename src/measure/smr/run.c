@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `smr` does to the disk. One request at a time: a queue would hide how long a single one had to wait. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 

@@ -4,7 +4,6 @@
  * have a cache. Single blocks fill it until it has to be cleaned; what a write to a band of its own takes then decides:
  * see smr.h and analyse.c.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,7 @@
  * write it (Aghayev and Desnoyers, Skylight, FAST 2015). Conventional drives may have such a cache, too, and are then
  * as fast before and as slow afterwards; what they never do is to need the time of a band for a single block.
  */
-#ifndef PLATTER_MEASURE_SMR_H
-#define PLATTER_MEASURE_SMR_H
+#pragma once
 
 #include "measure/shared/lasting.h"
 #include "measure/shared/rewrite.h"
@@ -163,5 +162,3 @@ int smr_report_verdict(struct result *res, enum smr_verdict verdict, const char 
 int smr_again(const struct result *saved, struct result *ret, struct err *err);
 void smr_report_undecided(struct result *res, const char *device, bool has_written);
 void smr_report_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
-
-#endif

@@ -12,8 +12,7 @@
  * steps from slot to slot, with the interval of batch means. Work is done in blocks, though: the fill is a sawtooth of
  * one block for each target, of which a slot sees a part. What that can turn a drift by is in the interval, too.
  */
-#ifndef PLATTER_MEASURE_BALANCE_H
-#define PLATTER_MEASURE_BALANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ struct balance_judgement {
 };
 
 void balance_judge(const struct balance *b, const struct balance_more *more, struct balance_judgement *ret);
-
-#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "measure/shared/distribution.h"
 #include "measure/shared/link.h"
 #include "measure/stream/stream.h"

@@ -14,8 +14,7 @@
  * Completions must come in order of time (the loop's order). A completion at the very instant when a block begins frees
  * its place for it.
  */
-#ifndef PLATTER_MEASURE_RING_H
-#define PLATTER_MEASURE_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ uint64_t ring_end_ns(const struct ring *r);
 bool ring_is_over(const struct ring *r);
 /* Ends the account at now: peaks and an open event are closed. */
 void ring_finish(struct ring *r, uint64_t now_ns);
-
-#endif

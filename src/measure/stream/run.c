@@ -5,7 +5,6 @@
  * as the ring has places: really there, filled once with data that do not compress, and locked. Nothing is copied.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

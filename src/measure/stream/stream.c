@@ -7,7 +7,6 @@
 #include "measure/stream/stream.h"
 #include "base/xalloc.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>

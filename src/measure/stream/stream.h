@@ -6,8 +6,7 @@
  * report.c tables and figures; search.c --tradeoff and --find; project.c --project;
  * stream.c what a run is made of.
  */
-#ifndef PLATTER_MEASURE_STREAM_H
-#define PLATTER_MEASURE_STREAM_H
+#pragma once
 
 #include "measure/stream/balance.h"
 #include "measure/stream/ring.h"
@@ -204,5 +203,3 @@ int stream_again(const struct result *saved, struct result *ret, struct err *err
 int stream_tradeoff(struct stream_run *s, struct err *err);
 int stream_find_max(struct stream_run *s, struct err *err);
 int stream_project(struct stream_run *s, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was done in each step of time: rows that do not grow with the length of a run. */
-#ifndef PLATTER_STREAM_TIMELINE_H
-#define PLATTER_STREAM_TIMELINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void timeline_widen(struct timeline *t, uint64_t step_ns);
 void timeline_roll(struct timeline *t, uint64_t now_ns);
 /* Of all steps. */
 double timeline_step_s(const struct timeline *t);
-
-#endif

@@ -7,7 +7,6 @@
  * skipped). Slow ones are asked in rounds, one reading of each in a round, and reads elsewhere between the rounds put
  * the drive's cache out of the way.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

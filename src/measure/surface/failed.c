@@ -4,7 +4,6 @@
  * nothing ever falls out. What fails is a suspect range until a sector of it fails by itself; what is read since leaves
  * the list.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "measure/surface/surface.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "measure/surface/surface.h"
 
 #define OVER_MARGIN 1.15   /* above what sticks out usually: its own scatter */

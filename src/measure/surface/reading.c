@@ -3,7 +3,6 @@
  * One second reading: once, or alone beside another place. And what has to be learnt before: the rotation, and what the
  * drive's buffer takes.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "base/whole.h"
 #include "measure/surface/writing.h"
 

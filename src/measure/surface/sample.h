@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* surface --sample: stretches at random places instead of every block. */
-#ifndef PLATTER_MEASURE_SURFACE_SAMPLE_H
-#define PLATTER_MEASURE_SURFACE_SAMPLE_H
+#pragma once
 
 #include "measure/surface/surface.h"
 
@@ -12,5 +11,3 @@ int surface_sample_leg(struct surface_run *run, struct err *err);
 void surface_sample_free(struct surface_sample *s); /* NULL is fine */
 /* What the places say of the disk; after surface_report(). */
 void surface_sample_report(struct surface_run *run);
-
-#endif

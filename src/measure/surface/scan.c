@@ -3,7 +3,6 @@
  * Every block once, in order, several requests in flight. A leg ends between two batches, so that a position says
  * exactly what was scanned.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>

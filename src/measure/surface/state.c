@@ -6,11 +6,9 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/units.h"
 #include "base/whole.h"
 #include "measure/surface/writing.h"
 

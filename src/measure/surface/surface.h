@@ -11,8 +11,7 @@
  * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
  * A *suspect* is a request that was slow or failed.
  */
-#ifndef PLATTER_MEASURE_SURFACE_H
-#define PLATTER_MEASURE_SURFACE_H
+#pragma once
 
 #include <math.h>
 
@@ -272,5 +271,3 @@ void surface_report_ending(struct surface_run *run);
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is slow and what failed, without a run: judge.c, failed.c, and the states of a suspect. */
-#ifndef PLATTER_MEASURE_SURFACE_SUSPECTS_H
-#define PLATTER_MEASURE_SURFACE_SUSPECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -222,5 +221,3 @@ struct surface_leg {
 	int error; /* of saving, or no memory, within a leg */
 	struct err why;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * --write: every block is written, and verified where it belongs. burn.c: writing; check.c: of what is read;
  * wrong.c: what is not as it was written (pure); burnreport.c: the document, and back.
  */
-#ifndef PLATTER_MEASURE_SURFACE_WRITING_H
-#define PLATTER_MEASURE_SURFACE_WRITING_H
+#pragma once
 
 #include "measure/surface/surface.h"
 
@@ -93,5 +92,3 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 void surface_burn_judge(struct surface_run *run);
 /* Of a state. false: it is not of this. */
 bool surface_burn_take(struct surface_run *run, const struct result *state, const struct measure_table *table);
-
-#endif

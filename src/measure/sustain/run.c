@@ -3,7 +3,6 @@
  * What `sustain` does to the disk. It stops for a moment whenever what came is looked at; those moments are not time of
  * the series, and no request waits for the look.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

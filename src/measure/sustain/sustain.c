@@ -5,7 +5,6 @@
  * size (cause.c). Published tests write an SSD from end to end without asking what a rest brings back; SNIA's PTS asks
  * when the rate is steady, and for that alone.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

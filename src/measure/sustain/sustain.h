@@ -4,8 +4,7 @@
  * as fast as they go, in bins of time; analyse.c states from bins; cause.c what limits, from what rests brought back;
  * report.c the document; sustain.c goes through them.
  */
-#ifndef PLATTER_MEASURE_SUSTAIN_H
-#define PLATTER_MEASURE_SUSTAIN_H
+#pragma once
 
 #include "measure/shared/lasting.h"
 
@@ -170,5 +169,3 @@ void sustain_report_figures(struct result *res, const struct sustain_states *f, 
                             bool has_waits);
 /* The figures of a saved document from its rows. */
 int sustain_again(const struct result *saved, struct result *ret, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * has moved by what was asked. The loop that does the I/O never works itself. Inside `transactions` only; real time
  * only.
  */
-#ifndef PLATTER_MEASURE_TRANSACTIONS_CPU_H
-#define PLATTER_MEASURE_TRANSACTIONS_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void tx_cpu_wait(struct tx_cpu *c, uint64_t until_ns);
 uint64_t tx_cpu_expect_ns(struct tx_cpu *c, uint64_t now_ns);
 /* CPU time used by all bursts so far, those given up and those under way included. */
 uint64_t tx_cpu_used_ns(struct tx_cpu *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --each: a CSV row for every transaction. Inside `transactions` only. */
-#ifndef PLATTER_MEASURE_TRANSACTIONS_EACH_H
-#define PLATTER_MEASURE_TRANSACTIONS_EACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct tx_row { /* for rowlog_add() */
 
 /* fd is its own from now on. 0 or negative errno and a sentence. */
 int tx_each_open(struct rowlog **ret, int fd, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A user, or in open runs a transaction under way. Inside `transactions` only. */
-#ifndef PLATTER_MEASURE_TRANSACTIONS_JOBS_H
-#define PLATTER_MEASURE_TRANSACTIONS_JOBS_H
+#pragma once
 
 #include "measure/transactions/transactions.h"
 
@@ -23,5 +22,3 @@ struct tx_job *tx_heap_pop(struct tx_run *r);
 /* A queue by its end. */
 void tx_append(struct tx_job ***end, struct tx_job *j);
 struct tx_job *tx_take_first(struct tx_job **first, struct tx_job ***end);
-
-#endif

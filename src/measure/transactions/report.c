@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "measure/shared/distribution.h"
 #include "measure/transactions/transactions.h"
 

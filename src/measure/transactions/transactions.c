@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
 
 /* ---- how many users ---- */

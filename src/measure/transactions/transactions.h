@@ -4,8 +4,7 @@
  * users themselves; beside it jobs.c, their queues), steady.c (what of it holds in the long run), report.c (results),
  * transactions.c (the steps).
  */
-#ifndef PLATTER_MEASURE_TRANSACTIONS_H
-#define PLATTER_MEASURE_TRANSACTIONS_H
+#pragma once
 
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"
@@ -254,5 +253,3 @@ void tx_report_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];
-
-#endif

@@ -5,8 +5,7 @@
  * the levels of the positions; regime.c: a step in time, bursts; mean.c: samples by place, and the mean of the surface;
  * bands.c: recording zones; slow.c: slow regions; stretches.c: what is not the media of one disk.
  */
-#ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
-#define PLATTER_MEASURE_ZONES_ANALYSIS_H
+#pragma once
 
 #include "measure/zones/samples.h"
 #include "stats/stats.h"
@@ -285,5 +284,3 @@ struct zone_analysis {
 	struct interval mean_ci; /* ns per byte */
 	struct density_fit density;
 };
-
-#endif

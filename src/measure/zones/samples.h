@@ -6,8 +6,7 @@
  * Words: a *position* is a place of the curve; it has a *cell* of `slots` windows; each *sample* reads one window (or a
  * part of it) that was not read before. Offsets count from the start of the target.
  */
-#ifndef PLATTER_MEASURE_ZONES_SAMPLES_H
-#define PLATTER_MEASURE_ZONES_SAMPLES_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -208,5 +207,3 @@ struct zone_samples {
 	struct zone_sample *v;
 	size_t n, room;
 };
-
-#endif

@@ -6,8 +6,7 @@
  * looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say; extent.c:
  * how much was read, and the least time by physics; report.c: tables and figures; kept.c: samples in the document.
  */
-#ifndef PLATTER_MEASURE_ZONES_H
-#define PLATTER_MEASURE_ZONES_H
+#pragma once
 
 #include "measure/zones/analysis.h"
 #include "session/replay.h"
@@ -193,5 +192,3 @@ int zones_faults_locate(struct zones_run *run, struct zone_target *t, struct err
 
 /* --full: one pass over everything. */
 int zones_full_run(struct zones_run *run, struct zone_target *t, struct err *err);
-
-#endif
