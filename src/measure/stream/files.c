@@ -258,7 +258,7 @@ bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t 
 void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written)
 {
 	struct result *res = s->ses->res;
-	double moved = (double)s->done_bytes, seconds = (double)(s->end_ns - s->start_ns) * 1e-9, share = NAN;
+	double moved = (double)s->done_bytes, seconds = (double)(s->span.end_ns - s->span.start_ns) * 1e-9, share = NAN;
 	uint64_t start, took, now_read, now_written;
 
 	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)

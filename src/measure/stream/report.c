@@ -199,7 +199,7 @@ static void event_table(struct stream_run *s)
 			                 e->dropped_bytes };
 
 		if (i + 1 == s->ring.nevents && s->ring.is_dropping) /* it goes on */
-			row.length_s = (double)(s->end_ns - s->start_ns) * 1e-9 - row.start_s;
+			row.length_s = (double)(s->span.end_ns - s->span.start_ns) * 1e-9 - row.start_s;
 
 		result_row(t, &row);
 	}
@@ -241,9 +241,9 @@ static void window_figures(struct stream_run *s)
 		       ((double)(early->last_done_ns - late->first_submit_ns) * 1e-9);
 	result_figure(res, "deskewed_bytes_per_s", "rate while all were active", UNIT_BYTES_PER_S, rate, NULL, 0);
 	result_figure(res, "first_done_s", "the first was done after", UNIT_S,
-	              (double)(early->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
+	              (double)(early->last_done_ns - s->span.start_ns) * 1e-9, NULL, 0);
 	result_figure(res, "last_done_s", "the last was done after", UNIT_S,
-	              (double)(last->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
+	              (double)(last->last_done_ns - s->span.start_ns) * 1e-9, NULL, 0);
 }
 
 static void event_figures(struct result *res, bool is_read, uint64_t n, uint64_t dropped_bytes, double first_s)
@@ -288,18 +288,19 @@ static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 
 static double mean_rate(const struct stream_run *s)
 {
-	return s->done_bytes ? (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9) : (double)NAN;
+	return s->done_bytes ? (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9)
+	                     : (double)NAN;
 }
 
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns)
 {
-	uint64_t end_ns = s->end_ns;
+	uint64_t end_ns = s->span.end_ns;
 
-	s->end_ns = now_ns;
+	s->span.end_ns = now_ns;
 	s->is_under_way = true;
 	load_figures(s, s->ring.rate_bytes_per_s, mean_rate(s));
 	s->is_under_way = false;
-	s->end_ns = end_ns;
+	s->span.end_ns = end_ns;
 }
 
 void stream_figures(struct stream_run *s, uint64_t rate)
@@ -316,7 +317,8 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	stream_report_short(s);
 	for (size_t i = 0; i < s->nlanes && s->is_max && s->ses->devs[i].kind != DEVICE_DIRECTORY; i++)
 		link_say(s->ses->res, &s->ses->devs[i], (double)NAN,
-		         (double)s->lanes[i].bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), s->p->block_bytes);
+		         (double)s->lanes[i].bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9),
+		         s->p->block_bytes);
 	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);
 	result_figure(s->ses->res, "cpu_system_s", "CPU, system", UNIT_S,

@@ -34,6 +34,25 @@ static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
 	return s->is_max ? 0 : ring_occupied_bytes(&s->ring, now_ns);
 }
 
+/* ---- time ---- */
+
+static uint64_t stopped_ns(const struct stream_run *s)
+{
+	return session_stopped_ns(s->ses) - s->span.stopped_ns;
+}
+
+/* The same request by the run's own clock. */
+static struct io_req by_own_clock(const struct stream_run *s, const struct io_req *req)
+{
+	struct io_req own = *req;
+	uint64_t late_ns = stopped_ns(s);
+
+	own.due_ns -= late_ns;
+	own.submit_ns -= late_ns;
+	own.done_ns -= late_ns;
+	return own;
+}
+
 /* ---- which target ---- */
 
 static bool lane_takes(const struct stream_run *s, const struct lane *l)
@@ -73,9 +92,7 @@ static bool all_closed(const struct stream_run *s)
 	return true;
 }
 
-/* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back
- * is known by where the lane stands. */
-static void advance_lane(const struct stream_run *s, struct lane *l)
+void stream_advance(const struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
 	if (l->offset + s->p->block_bytes <= l->start + s->rooms[l->list[l->at_target]])
@@ -88,15 +105,17 @@ static void advance_lane(const struct stream_run *s, struct lane *l)
 static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct stream_run *s = (struct stream_run *)f;
-	uint64_t number = s->issued, exist_ns = now_ns, when_ns = CLOCK_NEVER;
+	uint64_t number = s->issued, exist_ns, when_ns = CLOCK_NEVER;
 	struct lane *l;
 	long k;
 
-	if (all_closed(s) || (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->end_ns : ring_is_over(&s->ring)))
+	exist_ns = now_ns -= stopped_ns(s);
+	if (all_closed(s) ||
+	    (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->span.end_ns : ring_is_over(&s->ring)))
 		return FEED_END;
 	*ret_until_ns = CLOCK_NEVER;
 	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
-		*ret_until_ns = when_ns;
+		*ret_until_ns = when_ns == CLOCK_NEVER ? when_ns : when_ns + stopped_ns(s);
 		return ring_is_over(&s->ring) ? FEED_END : FEED_WAIT;
 	}
 	k = s->nfree ? pick_lane(s) : -1;
@@ -109,7 +128,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	req->target = l->list[l->at_target];
 	req->offset_bytes = l->offset;
 	req->len_bytes = (uint32_t)s->p->block_bytes;
-	req->due_ns = exist_ns;
+	req->due_ns = exist_ns + stopped_ns(s);
 	req->tag = number;
 	req->slot = s->free_slots[--s->nfree];
 	req->buf = engine_buf(s->eng, req->slot);
@@ -127,7 +146,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 		l->last_offset = l->offset + s->p->block_bytes;
 	l->outstanding++;
 	l->issued++;
-	advance_lane(s, l);
+	stream_advance(s, l);
 	s->issued++;
 	if (!s->is_max) {
 		ring_issue(&s->ring);
@@ -158,8 +177,7 @@ static void lane_fault(struct stream_run *s, struct lane *l, int res)
 	} else if (l->streak >= DEAD_STREAK && !l->is_dead && (res == 0 || !is_last(s, l))) {
 		/* Where nothing comes at all, and not even an error, there is no disk any more. */
 		result_notice(s->ses->res, "left-out", "%s was left out after %d errors in a row%s", l->name,
-		              DEAD_STREAK,
-		              is_last(s, l) ? ": no other is left." : "; the others took its part.");
+		              DEAD_STREAK, is_last(s, l) ? ": no other is left." : "; the others took its part.");
 		l->is_dead = true;
 	}
 }
@@ -173,8 +191,10 @@ static void lane_account(struct stream_run *s, struct lane *l, const struct io_r
 	l->streak = 0;
 	l->blocks++;
 	l->bytes += (uint64_t)req->res;
-	hist_add(l->service, req->done_ns - req->submit_ns);
-	hist_add(l->response, req->done_ns - (req->due_ns < req->submit_ns ? req->due_ns : req->submit_ns));
+	if (!req->is_late) {
+		hist_add(l->service, req->done_ns - req->submit_ns);
+		hist_add(l->response, req->done_ns - (req->due_ns < req->submit_ns ? req->due_ns : req->submit_ns));
+	}
 	if (l->last_done_ns && req->done_ns - l->last_done_ns > l->max_gap_ns)
 		l->max_gap_ns = req->done_ns - l->last_done_ns;
 	if (!l->first_submit_ns)
@@ -193,14 +213,15 @@ static void note_stall(struct stream_run *s, const struct lane *l, const struct 
 	if (req->is_late || req->done_ns < since + STALL_NS + s->p->block_bytes * STALL_NS_PER_BYTE)
 		return;
 	if (s->nstalls < STALLS_MAX)
-		s->stalls[s->nstalls] = (struct stall_row){ l->name, (double)(since - s->start_ns) * 1e-9,
+		s->stalls[s->nstalls] = (struct stall_row){ l->name, (double)(since - s->span.start_ns) * 1e-9,
 			                                    (double)(req->done_ns - since) * 1e-9, full };
 	s->nstalls++;
 }
 
-static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
+static void stream_take(struct sink *sink, const struct io_req *taken, bool is_fault)
 {
 	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
+	const struct io_req own = by_own_clock(s, taken), *req = &own;
 	struct lane *l = &s->lanes[s->lane_of[req->target]];
 	uint64_t full;
 
@@ -345,8 +366,8 @@ static double part_done(const struct stream_run *s, uint64_t now_ns)
 	uint64_t blocks = s->blocks_max < s->room_blocks ? s->blocks_max : s->room_blocks;
 	double done = -1.0;
 
-	if (s->end_ns != CLOCK_NEVER)
-		done = (double)(now_ns - s->start_ns) / (double)(s->end_ns - s->start_ns);
+	if (s->span.end_ns != CLOCK_NEVER)
+		done = (double)(now_ns - s->span.start_ns) / (double)(s->span.end_ns - s->span.start_ns);
 	if (blocks != UINT64_MAX)
 		done = fmax(done, (double)s->completed / (double)blocks);
 	return done < 0.0 ? done : (s->parts_done + fmin(done, 1.0)) / (s->parts_done + 1.0 + s->parts_left);
@@ -356,13 +377,13 @@ static double part_done(const struct stream_run *s, uint64_t now_ns)
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stream_run *s = arg;
-	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9);
-	uint64_t full = occupancy(s, now_ns), size = s->places * s->p->block_bytes;
+	uint64_t own_ns = now_ns - stopped_ns(s), full = occupancy(s, own_ns), size = s->places * s->p->block_bytes;
+	double seconds = fmax((double)(own_ns - s->span.start_ns) * 1e-9, 1e-9);
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
 	if (s->report_so_far && session_saves_at(s->ses, now_ns))
-		s->report_so_far(s, now_ns);
+		s->report_so_far(s, own_ns);
 	if (!s->is_max) {
 		(void)snprintf(ring, sizeof(ring), " ring [..........]");
 		for (size_t i = 0; i < 10; i++)
@@ -372,7 +393,7 @@ static void tick(void *arg, uint64_t now_ns)
 	for (size_t i = 1; i < s->nlanes; i++)
 		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
 			slowest = i;
-	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, now_ns), "%s%s slowest %s",
+	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, own_ns), "%s%s slowest %s",
 	                 units_rate_bits(text, sizeof(text), (double)s->done_bytes / seconds), ring,
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
@@ -425,11 +446,13 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
 	s->done_bytes = s->nstalls = 0;
-	s->start_ns = now = clock_now_ns(s->ses->env->clk);
+	now = clock_now_ns(s->ses->env->clk);
+	s->span = (struct span){ .start_ns = now,
+		                 .end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns,
+		                 .stopped_ns = session_stopped_ns(s->ses) };
 	timeline_start(&s->timeline, now);
 	if (!s->is_max) /* a step with one block more or less is not a dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
-	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max) {
 		ring_init(&s->ring, rate, block, s->places, now, s->blocks_max);
 		balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring));
@@ -453,11 +476,11 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		r = session_load(s->ses, &load, s->eng, &stats, err);
 		host_usage(&s->after);
 	}
-	now = clock_now_ns(s->ses->env->clk);
+	now = clock_now_ns(s->ses->env->clk) - stopped_ns(s);
 	if (!s->is_max)
 		ring_finish(&s->ring, now);
 	timeline_roll(&s->timeline, now);
-	s->end_ns = now;
+	s->span.end_ns = now;
 	return r == 0 && !s->is_max ? stream_judge(s, err) : r;
 }
 
@@ -465,126 +488,4 @@ void stream_once_done(struct stream_run *s)
 {
 	ring_done(&s->ring);
 	s->ring.arrival = NULL;
-}
-
-/* ---- verify ---- */
-
-/* What of a lane was handed out to be written, and how far it has been read back. */
-struct check_lane {
-	uint64_t blocks, read;
-};
-
-struct check {
-	struct feeder feeder; /* first */
-	struct sink sink;
-	struct stream_run *s;
-	struct check_lane lanes[STREAM_LANES_MAX];
-	uint64_t at, blocks, checked, bad, reported;
-};
-
-static void check_tick(void *arg, uint64_t now_ns)
-{
-	const struct check *c = arg;
-
-	(void)now_ns;
-	session_progress(c->s->ses, "reading back",
-	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->blocks) / (1.0 + c->s->parts_left), NULL);
-}
-
-/* The lane that is furthest behind: all end together, and blocks come in much the order in which they were written. */
-static size_t pick_check(const struct check *c)
-{
-	double least = 1.0;
-	size_t best = 0;
-
-	for (size_t i = 0; i < c->s->nlanes; i++) {
-		const struct check_lane *l = &c->lanes[i];
-		double part = l->blocks ? (double)l->read / (double)l->blocks : 1.0;
-
-		if (part < least) {
-			least = part;
-			best = i;
-		}
-	}
-	return best;
-}
-
-static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
-{
-	struct check *c = (struct check *)f;
-	struct stream_run *s = c->s;
-	struct lane *l;
-	size_t k;
-
-	(void)now_ns;
-	(void)ret_until_ns;
-	if (c->at == c->blocks)
-		return FEED_END;
-	k = pick_check(c);
-	l = &s->lanes[k];
-	req->op = IO_READ;
-	req->target = l->list[l->at_target];
-	req->offset_bytes = l->offset;
-	req->len_bytes = (uint32_t)s->p->block_bytes;
-	req->tag = c->at++;
-	c->lanes[k].read++;
-	advance_lane(s, l);
-	return FEED_IO;
-}
-
-/* Where not each fault is listed, it cannot be known. */
-static bool was_written(const struct stream_run *s, const struct io_req *req)
-{
-	for (size_t i = 0; i < s->ses->res->nfaults; i++) {
-		const struct result_fault *f = &s->ses->res->faults[i];
-
-		if (f->offset_bytes == req->offset_bytes && !strcmp(f->op, "write") &&
-		    !strcmp(f->target, s->targets[req->target].name))
-			return false;
-	}
-	return s->ses->res->nfaults < RESULT_FAULTS_MAX;
-}
-
-/* What failed to be written or read is a fault on record, and no block that came back. */
-static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
-{
-	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
-	struct payload_id expect = stream_placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req);
-	struct err why = { 0 };
-
-	if (is_fault || !was_written(c->s, req))
-		return;
-	c->checked++;
-	if (payload_check(req->buf, &expect, &why) == 0)
-		return;
-	c->bad++;
-	if (c->reported++ < 20)
-		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->targets[req->target].name,
-		              req->offset_bytes, why.text);
-}
-
-int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err)
-{
-	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
-	struct load load = { .targets = s->targets,
-		             .ntargets = s->ntargets,
-		             .feeder = &c.feeder,
-		             .sink = &c.sink,
-		             .on_tick = check_tick,
-		             .arg = &c };
-	struct load_stats stats;
-	int r;
-
-	for (size_t i = 0; i < s->nlanes; i++) { /* from the start once more, as many blocks as went out */
-		struct lane *l = &s->lanes[i];
-
-		c.lanes[i].blocks = l->issued;
-		c.blocks += l->issued;
-		l->at_target = 0;
-		l->offset = l->start;
-	}
-	r = session_load(s->ses, &load, s->eng, &stats, err);
-	*ret_blocks = c.checked;
-	*ret_bad = c.bad;
-	return r;
 }

@@ -28,7 +28,7 @@ static void report_thinned(struct stream_run *s)
 static double tradeoff_table(struct stream_run *s)
 {
 	struct table *t = result_table(s->ses->res, "tradeoff", "Ring against rate", stream_tradeoff_fields);
-	double mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	double mean = (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
 	uint64_t ring = s->places * s->p->block_bytes;
 
 	report_thinned(s);
@@ -55,7 +55,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
 	              s->log.seen);
 	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
-	              (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
+	              (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9), NULL, s->completed);
 	session_checkpoint(s->ses);
 	if (!(rate > 0.0))
 		return 0;
@@ -204,7 +204,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	report_thinned(s);
-	mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	mean = (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
 	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
 	b.high = b.refuted = (uint64_t)(mean * 1.02);
 	for (r = 0; r == 0; guess = (double)b.high) {

@@ -67,6 +67,12 @@ struct pace {
 	uint64_t stride, seen;
 };
 
+/* Of a run, by a clock that stands while this program does not run: it is ahead of that by what has been stopped since.
+ */
+struct span {
+	uint64_t start_ns, end_ns, stopped_ns; /* stopped_ns: session_stopped_ns() at the start */
+};
+
 struct stream_run {
 	struct feeder feeder; /* first: next() gets a pointer to it */
 	struct sink sink;
@@ -88,7 +94,8 @@ struct stream_run {
 	void (*report_so_far)(struct stream_run *s,
 	                      uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct ring ring;
-	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
+	uint64_t places, issued, completed, done_bytes, blocks_max;
+	struct span span;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
 	uint64_t asked_blocks;         /* by --size, or --time at a rate; UINT64_MAX: as many as come in --time */
 	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
@@ -162,6 +169,11 @@ void stream_report_short(const struct stream_run *s);
 /* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --size, from the start of every target. */
 int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
 void stream_once_done(struct stream_run *s);
+/* To where the lane's next block lies: one after the other, from file to file, each place once in a run. */
+void stream_advance(const struct stream_run *s, struct lane *l);
+
+/* ---- verify.c ---- */
+
 /* Reads everything back and checks it; blocks that are not as written are counted and reported. The lanes begin anew.
  */
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);

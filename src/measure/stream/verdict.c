@@ -72,7 +72,7 @@ int stream_judge(struct stream_run *s, struct err *err)
 
 	if (s->p->read) /* with the targets */
 		more.ends_s = (double)(s->room_blocks * s->p->block_bytes) / s->balance.rate;
-	balance_finish(&s->balance, s->end_ns);
+	balance_finish(&s->balance, s->span.end_ns);
 	balance_judge(&s->balance, &more, &s->judgement);
 	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_all(s) || session_is_over(s->ses))
 		return 0;
@@ -97,7 +97,7 @@ static bool is_short(const struct stream_run *s)
 		if (!s->lanes[i].is_full || s->lanes[i].is_dead)
 			return false;
 	return is_asked && !session_is_over(s->ses) &&
-	       (s->asked_blocks == UINT64_MAX ? s->end_ns < s->start_ns + stream_time_ns(s->ses, s->p)
+	       (s->asked_blocks == UINT64_MAX ? s->span.end_ns < s->span.start_ns + stream_time_ns(s->ses, s->p)
 	                                      : s->issued < s->asked_blocks);
 }
 
@@ -136,9 +136,9 @@ static const char *seconds_text(double seconds, char *buf, size_t len)
 /* For as long as data came. */
 static double lasted_s(const struct stream_run *s)
 {
-	uint64_t end_ns = session_is_over(s->ses) || !is_all(s) ? s->end_ns : s->balance.until_ns;
+	uint64_t end_ns = session_is_over(s->ses) || !is_all(s) ? s->span.end_ns : s->balance.until_ns;
 
-	return (double)(end_ns - s->start_ns) * 1e-9;
+	return (double)(end_ns - s->span.start_ns) * 1e-9;
 }
 
 /*
@@ -311,7 +311,7 @@ void stream_report_full_speed(const struct stream_run *s, double rate)
 	char text[VERDICT_BYTES], what[32], time[32], place[96], failed[64] = "";
 
 	(void)units_rate(what, sizeof(what), rate);
-	(void)seconds_text((double)(s->end_ns - s->start_ns) * 1e-9, time, sizeof(time));
+	(void)seconds_text((double)(s->span.end_ns - s->span.start_ns) * 1e-9, time, sizeof(time));
 	if (failed_blocks(s))
 		(void)snprintf(failed, sizeof(failed), "; %" PRIu64 " of %" PRIu64 " blocks could not be %s",
 		               failed_blocks(s), s->completed, done);
@@ -331,19 +331,10 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	bool is_open_ended = s->is_under_way || session_is_over(s->ses),
 	     is_no = s->ring.nevents || s->ring.lost_bytes || !is_whole(s) ||
 	             (!is_open_ended && (!is_all(s) || j->answer == BALANCE_FILLS));
-	/* What the ring lost or grew by while nobody emptied it says nothing about the disk. */
-	bool is_blind = session_stops(s->ses) && is_whole(s) && !s->ring.lost_bytes &&
-	                (s->ring.nevents || j->answer != BALANCE_FOR_EVER);
 	char text[VERDICT_BYTES], what[80];
 
 	(void)rate_text(s, (double)rate, what, sizeof(what));
-	is_no = is_no && !is_blind;
-	if (is_blind) {
-		(void)snprintf(
-			text, sizeof(text),
-			"this run cannot tell whether %s is sustained: this program did not run for a while; repeat",
-			what);
-	} else if (is_no) {
+	if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
 	} else if (!is_open_ended && s->completed && (is_steady(s) || (is_cut(s) && !is_short(s)))) {
@@ -366,7 +357,7 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	result_figure(res, "ring_full_s", "ring full after", UNIT_S,
 	              s->ring.nevents ? (double)s->ring.events[0].start_ns * 1e-9 : j->full_s.value,
 	              s->ring.nevents ? NULL : &j->full_s.ci, 0);
-	if (!is_no && !is_blind && isnan(sustained) && !session_is_over(s->ses))
+	if (!is_no && isnan(sustained) && !session_is_over(s->ses))
 		result_figure(res, "needed_time_s", "length of a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
 	zone_notice(s);
 	if (!session_is_over(s->ses)) {
