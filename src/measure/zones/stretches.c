@@ -92,25 +92,26 @@ static double mean_of(const struct places *s, size_t a, size_t b)
 }
 
 /*
- * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow
- * wherever it lies.
+ * Does it differ for the times when it was read? Others load a shared volume for a while, and what is read then is slow
+ * wherever it lies; credit makes it fast for a while.
  */
 static bool is_of_time(const struct zone_samples *samples, const struct zone_levels *lv, const struct zone_stretch *st)
 {
 	cleanup_free struct lossy_look *look = xcalloc(samples->n + 1, sizeof(*look));
 	double middle = 0.5 * (st->y + st->beside_y);
+	bool is_slower = st->y > st->beside_y;
 	size_t n = 0;
 
-	if (st->kind != STRETCH_UNEVEN || st->y <= st->beside_y)
+	if (st->kind != STRETCH_UNEVEN)
 		return false;
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
-		if (zone_is_usable(z)) /* slow or not: of one turn, which it lost or did not */
-			look[n++] = (struct lossy_look){ .at = { log(z->ns_per_byte) > middle, 1.0 },
+		if (zone_is_usable(z)) /* as it or not: of one turn, which it lost or did not */
+			look[n++] = (struct lossy_look){ .at = { (log(z->ns_per_byte) > middle) == is_slower, 1.0 },
 				                         .is_inside = z->from_bytes < st->end_bytes &&
 				                                      z->end_bytes > st->first_bytes,
-				                         .is_another = lv->v[z->position].y > middle };
+				                         .is_another = (lv->v[z->position].y > middle) == is_slower };
 	}
 	return lossy_place(look, n, 0.0).evidence <= LOSSY_SURE + log((double)n); /* it may begin with any */
 }
