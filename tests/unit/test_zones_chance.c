@@ -88,7 +88,7 @@ static void add_found(const struct made *m, struct found *to)
 	struct zone_levels lv;
 
 	zone_levels_fit(&samples, &l, &lv);
-	zone_slows_find(&samples, &l, &none, &slows);
+	zone_slows_find(&l, &lv, &none, &slows);
 	for (size_t i = 0; i < slows.n; i++) {
 		bool is_there = slows.v[i].first <= 20 && slows.v[i].last >= 20;
 
@@ -171,7 +171,7 @@ TEST(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts)
 		zone_levels_fit(&samples, &l, &lv);
 		held += lv.drift_ci.low <= 0.0 && lv.drift_ci.high >= 0.0;
 		told += lv.has_drift;
-		assert_true(zone_mean(&samples, &l, &lv, &no_bands, NULL, &mean, &ci));
+		assert_true(zone_mean(&l, &lv, &no_bands, NULL, &mean, &ci));
 		mean_held += ci.low <= 10.0 && ci.high >= 10.0;
 		zone_levels_done(&lv);
 	}
@@ -187,17 +187,19 @@ TEST(what_is_usually_lost_is_known_from_readings_for_edges_too)
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_layout l = layout_of(positions);
 	struct zone_level v[2][PLACES] = { 0 };
-	struct zone_levels places = { .v = v[0], .n = PLACES }, edges = { .v = v[1], .n = PLACES };
 	struct made m;
+	struct zone_levels places, edges;
 
 	make(&m, 1, 0.0, false);
 	m.samples.n = PLACES * PASSES;
-	zone_losses_find(&m.samples, &l, &places);
+	places = (struct zone_levels){ .said = m.samples, .v = v[0], .n = PLACES };
+	edges = (struct zone_levels){ .said = m.samples, .v = v[1], .n = PLACES };
+	zone_losses_find(&l, &places);
 	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
 		m.v[i].kind = SAMPLE_EDGE;
 		m.v[i].position = ZONE_NONE;
 	}
-	zone_losses_find(&m.samples, &l, &edges);
+	zone_losses_find(&l, &edges);
 	assert_true(places.loss_var > 0.0);
 	assert_true(fabs(edges.loss_var / places.loss_var - 1.0) < 1e-9);
 }
@@ -209,10 +211,12 @@ TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_layout l = layout_of(positions);
 	struct zone_level v[2][PLACES] = { 0 };
-	struct zone_levels all = { .v = v[0], .n = PLACES }, media = { .v = v[1], .n = PLACES };
 	struct made m;
+	struct zone_levels all, media;
 
 	make(&m, 1, 0.3, false);
+	all = (struct zone_levels){ .said = m.samples, .v = v[0], .n = PLACES };
+	media = (struct zone_levels){ .said = m.samples, .v = v[1], .n = PLACES };
 	for (size_t i = 0; i < m.samples.n; i++) {
 		if (m.v[i].position >= PLACES / 2)
 			continue;
@@ -221,12 +225,12 @@ TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 		m.v[i].lost.waits = m.v[i].lost.revs = 0;
 	}
 	l.interface_bytes_per_s = 5.2e8;
-	zone_losses_find(&m.samples, &l, &all);
+	zone_losses_find(&l, &all);
 	for (size_t p = 0; p < PLACES / 2; p++)
 		assert_true(all.v[p].loss == 0.0 && sqrt(all.v[p].loss_var) < 0.02);
 	for (size_t i = 0; i < m.samples.n; i++)
 		m.v[i].is_good = m.v[i].position >= PLACES / 2;
-	zone_losses_find(&m.samples, &l, &media);
+	zone_losses_find(&l, &media);
 	assert_true(all.loss > 0.1 && all.loss == media.loss); /* what is usual is of media */
 	for (size_t p = PLACES / 2; p < PLACES; p++)
 		assert_true(all.v[p].loss == media.v[p].loss && all.v[p].loss_var == media.v[p].loss_var);

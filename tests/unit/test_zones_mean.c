@@ -73,7 +73,7 @@ TEST(a_stall_counts_once_in_the_mean)
 	for (size_t i = 0; i < m.samples.n; i++)
 		all += m.v[i].elapsed_ns / m.v[i].moved_bytes / (double)m.samples.n;
 	zone_levels_fit(&m.samples, &m.l, &lv);
-	assert_true(zone_mean(&m.samples, &m.l, &lv, &no_bands, NULL, &mean, &ci));
+	assert_true(zone_mean(&m.l, &lv, &no_bands, NULL, &mean, &ci));
 	print_message("%.3f ns per byte of %.3f, without stalls %.3f\n", mean, all, NS);
 	assert_true(all > 1.1 * NS);
 	assert_true(fabs(mean / all - 1.0) < 0.01);
@@ -131,7 +131,7 @@ TEST(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance)
 		if (!slows.n)
 			continue;
 		zone_levels_fit(&m.samples, &m.l, &lv);
-		assert_true(zone_mean(&m.samples, &m.l, &lv, &no_bands, &slows, &mean, &ci));
+		assert_true(zone_mean(&m.l, &lv, &no_bands, &slows, &mean, &ci));
 		all++;
 		held += ci.low <= truth && ci.high >= truth;
 		zone_levels_done(&lv);
@@ -147,7 +147,7 @@ static void fit_bands(struct made *m, const struct zone_slows *slows, const stru
 	struct zone_levels lv = { 0 };
 
 	zone_levels_fit(&m->samples, &m->l, &lv);
-	zone_bands_find(&m->samples, &m->l, &lv, slows, st, ret);
+	zone_bands_find(&m->l, &lv, slows, st, ret);
 	zone_levels_done(&lv);
 }
 

@@ -71,14 +71,13 @@ void zone_analyse(struct zone_target *t)
 
 	t->layout.has_members = device_has_members(t->dev);
 	zone_levels_fit(&t->samples, &t->layout, &a->levels);
-	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
-	zone_slows_find(&t->samples, &t->layout, &fast, &a->slows);
+	zone_stretches_find(&t->layout, &a->levels, &a->slows, &fast);
+	zone_slows_find(&t->layout, &a->levels, &fast, &a->slows);
 	free(fast.v);
-	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
-	zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
-	a->has_mean =
-		zone_mean(&t->samples, &t->layout, &a->levels, &a->bands, &a->slows, &a->mean_ns_per_byte, &a->mean_ci);
-	a->is_by_length = zone_is_by_length(&t->samples, &t->layout, &a->levels);
+	zone_stretches_find(&t->layout, &a->levels, &a->slows, &a->stretches);
+	zone_bands_find(&t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
+	a->has_mean = zone_mean(&t->layout, &a->levels, &a->bands, &a->slows, &a->mean_ns_per_byte, &a->mean_ci);
+	a->is_by_length = zone_is_by_length(&t->layout, &a->levels);
 	a->has_mean = a->has_mean && !a->is_by_length;
 	fit_curve(t, a);
 	doubt_zones(t, a);

@@ -59,7 +59,7 @@ struct zone_levels;
 /* Level of a sample, log(ns per byte), without the revolutions lost in it. */
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
 /* Fills the losses of lv and of its positions. */
-void zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv);
+void zone_losses_find(const struct zone_layout *l, struct zone_levels *lv);
 
 /* ---- level.c ---- */
 
@@ -92,7 +92,8 @@ struct zone_level {
 };
 
 struct zone_levels {
-	struct zone_level *v; /* one per position */
+	struct zone_samples said; /* what was measured, and what was found of each sample */
+	struct zone_level *v;     /* one per position */
 	size_t n;
 	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
 	double drift_per_s;                           /* relative change of the time per byte */
@@ -126,8 +127,8 @@ static inline size_t zone_time_block(double at_s, double first_s, double last_s)
 	return (size_t)fmin((at_s - first_s) / (last_s - first_s) * ZONE_TIME_BLOCKS, ZONE_TIME_BLOCKS - 1);
 }
 
-/* Marks samples (is_burst, is_outlier, y) and fills *ret; zone_levels_done() afterwards. */
-void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
+/* zone_levels_done() afterwards. */
+void zone_levels_fit(const struct zone_samples *measured, const struct zone_layout *l, struct zone_levels *ret);
 void zone_levels_done(struct zone_levels *lv);
 
 /* ---- regime.c ---- */
@@ -152,14 +153,12 @@ struct zone_at { /* a sample in order of place */
 };
 
 /* Samples by place, without slow regions and what is not the medium (both NULL: all); free it. */
-struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
-                              const struct zone_levels *lv, const struct zone_slows *slows,
+struct zone_at *zone_in_order(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
                               const struct zone_stretches *st, size_t *ret_n);
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
  * not cover it. */
-bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
-               struct interval *ret_ci);
+bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_bands *bands,
+               const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
 
 /* ---- bands.c ---- */
 
@@ -180,8 +179,8 @@ struct zone_bands {
 
 /* Recording zones by change points; slow regions and what is not of the media are left out. free(ret->v).
  */
-void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
+void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
+                     const struct zone_stretches *st, struct zone_bands *ret);
 
 /* ---- slow.c ---- */
 
@@ -204,7 +203,7 @@ struct zone_slows {
  * reasons (stretches.c). free(ret->v). st: places that answer as fast as the interface have neither waits
  * nor a level that others are measured by.
  */
-void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_stretches *st,
                      struct zone_slows *ret);
 /* Is the place in a slow region? */
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, bool is_confirmed);
@@ -240,8 +239,8 @@ struct zone_stretches {
 };
 
 /* slows: empty, where they are not known yet. free(ret->v). */
-void zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                         const struct zone_slows *slows, struct zone_stretches *ret);
+void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
+                         struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
 /* Where rates begin anew, as of another device; INFINITY: nowhere. */
@@ -266,7 +265,7 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
  * ahead meanwhile (arms or disks in stripes), and how fast it is hangs on how much is read: short samples say nothing
  * of the whole.
  */
-bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv);
+bool zone_is_by_length(const struct zone_layout *l, const struct zone_levels *lv);
 
 /* ---- all of it ---- */
 

@@ -81,11 +81,11 @@ static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
 }
 
-void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
+void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
+                     const struct zone_stretches *st, struct zone_bands *ret)
 {
 	size_t n;
-	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, slows, st, &n);
+	cleanup_free struct zone_at *v = zone_in_order(l, lv, slows, st, &n);
 	cleanup_free struct along_at *at = xcalloc(n + 1, sizeof(*at));
 	struct along a;
 

@@ -29,9 +29,9 @@
 
 void zone_levels_done(struct zone_levels *lv)
 {
+	free(lv->said.v);
 	free(lv->v);
-	lv->v = NULL;
-	lv->n = 0;
+	*lv = (struct zone_levels){ 0 };
 }
 
 /* The samples of each position, in order of time, one position after the other. */
@@ -46,7 +46,7 @@ static void groups_done(struct groups *g)
 	free(g->first);
 }
 
-static void groups_make(struct zone_samples *samples, size_t npositions, struct groups *g)
+static void groups_make(const struct zone_samples *samples, size_t npositions, struct groups *g)
 {
 	cleanup_free size_t *at = xcalloc(npositions + 1, sizeof(*at));
 
@@ -386,21 +386,22 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	}
 }
 
-void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret)
+void zone_levels_fit(const struct zone_samples *measured, const struct zone_layout *l, struct zone_levels *ret)
 {
-	struct zone_levels lv = { .n = l->npositions };
+	struct zone_levels lv = { .n = l->npositions, .said = { .n = measured->n } };
+	struct zone_sample *v = lv.said.v = xcalloc(measured->n + 1, sizeof(*v));
 	struct groups g = { 0 };
 	double sigma[ZONE_CLASSES];
 
-	for (size_t i = 0; i < samples->n; i++) {
-		samples->v[i].is_burst = samples->v[i].is_outlier = false;
-		samples->v[i].y = NAN;
-		samples->v[i].clean_y = samples->v[i].is_good ? zone_clean_y(l, &samples->v[i]) : (double)NAN;
+	for (size_t i = 0; i < measured->n; i++) {
+		v[i] = measured->v[i];
+		v[i].y = NAN;
+		v[i].clean_y = v[i].is_good ? zone_clean_y(l, &v[i]) : (double)NAN;
 	}
 	lv.v = xcalloc(l->npositions, sizeof(*lv.v));
-	zone_regime_find(samples, l, &lv.regime);
-	groups_make(samples, l->npositions, &g);
-	zone_losses_find(samples, l, &lv);
+	zone_regime_find(&lv.said, l, &lv.regime);
+	groups_make(&lv.said, l->npositions, &g);
+	zone_losses_find(l, &lv);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
 		sigma[c] = isnan(sigma[c]) ? robust_sigma(&g, l, ZONE_CLASSES) : sigma[c];
@@ -410,12 +411,10 @@ void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, 
 	find_noise(&g, l, &lv);
 	count_outliers(&g, l, &lv);
 	fill_levels(&g, l, &lv);
-	for (size_t i = 0; i < samples->n; i++) {
-		struct zone_sample *z = &samples->v[i];
-
-		if (z->kind == SAMPLE_EDGE && z->is_good && !z->is_burst)
-			z->y = log(z->ns_per_byte);
-		z->clean_y += log1p(lv.loss);
+	for (size_t i = 0; i < measured->n; i++) {
+		if (v[i].kind == SAMPLE_EDGE && v[i].is_good && !v[i].is_burst)
+			v[i].y = log(v[i].ns_per_byte);
+		v[i].clean_y += log1p(lv.loss);
 	}
 	*ret = lv;
 	groups_done(&g);

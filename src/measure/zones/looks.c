@@ -49,19 +49,20 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
 
 /* Of those inside that were read again least often the first that lost, or the first: the drive may still hold the
  * last. ret_checks: of all. */
-static size_t pick_inside(const struct zone_samples *samples, const struct zone_slow *slow, size_t *ret_checks)
+static size_t pick_inside(const struct zone_target *t, const struct zone_slow *slow, size_t *ret_checks)
 {
+	const struct zone_samples *said = &t->analysis->levels.said;
 	size_t best = ZONE_NONE, least = SIZE_MAX;
 
 	*ret_checks = 0;
-	for (size_t k = 0; k < samples->n; k++) {
-		const struct zone_sample *s = &samples->v[k];
-		size_t checks = count_checks(samples, k);
+	for (size_t k = 0; k < said->n; k++) {
+		const struct zone_sample *s = &said->v[k];
+		size_t checks = count_checks(&t->samples, k);
 
 		if (!zone_is_usable(s) || s->is_disturbed || !zone_slow_has(slow, s))
 			continue;
 		*ret_checks += checks;
-		if (checks > least || (checks == least && (!s->lost.waits || samples->v[best].lost.waits)))
+		if (checks > least || (checks == least && (!s->lost.waits || said->v[best].lost.waits)))
 			continue;
 		least = checks;
 		best = k;
@@ -70,17 +71,18 @@ static size_t pick_inside(const struct zone_samples *samples, const struct zone_
 }
 
 /* The nearest one that lies in no suspect and was not read again. */
-static size_t pick_beside(const struct zone_samples *samples, const struct zone_slows *slows, size_t i)
+static size_t pick_beside(const struct zone_target *t, size_t i)
 {
+	const struct zone_samples *said = &t->analysis->levels.said;
 	size_t best = ZONE_NONE;
 	double least = INFINITY;
 
-	for (size_t k = 0; k < samples->n; k++) {
-		const struct zone_sample *s = &samples->v[k];
-		double far = fabs((double)s->from_bytes - (double)samples->v[i].from_bytes);
+	for (size_t k = 0; k < said->n; k++) {
+		const struct zone_sample *s = &said->v[k];
+		double far = fabs((double)s->from_bytes - (double)said->v[i].from_bytes);
 
-		if (!zone_is_usable(s) || far >= least || zone_touches_slow(slows, s, false) ||
-		    count_checks(samples, k))
+		if (!zone_is_usable(s) || far >= least || zone_touches_slow(&t->analysis->slows, s, false) ||
+		    count_checks(&t->samples, k))
 			continue;
 		least = far;
 		best = k;
@@ -93,7 +95,7 @@ static size_t pick_beside(const struct zone_samples *samples, const struct zone_
  */
 static int check_slow(struct zones_run *run, struct zone_target *t, size_t inside, size_t checks, struct err *err)
 {
-	size_t other = pick_beside(&t->samples, &t->analysis->slows, inside);
+	size_t other = pick_beside(t, inside);
 	uint32_t request = t->samples.v[inside].request_bytes;
 	uint32_t bytes = checks % 2 ? request / 4 * 3 : request / 2;
 	int r = 0;
@@ -114,7 +116,7 @@ static int check_suspects(struct zones_run *run, struct zone_target *t, size_t r
 
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
-		size_t checks, inside = pick_inside(&t->samples, s, &checks);
+		size_t checks, inside = pick_inside(t, s, &checks);
 
 		/* Some checks of each, whatever the time. */
 		if (s->is_confirmed || inside == ZONE_NONE || checks >= LOOKS_MAX ||

@@ -179,15 +179,15 @@ static void find(struct place *v, bool is_from_buffer, const struct zone_layout 
 			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
 }
 
-void zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv)
+void zone_losses_find(const struct zone_layout *l, struct zone_levels *lv)
 {
 	size_t n = l->npositions + 1;
 	cleanup_free struct place *v = xcalloc(n, sizeof(*v));
 
 	for (size_t p = 0; p < n; p++)
 		v[p].first = INFINITY;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
+	for (size_t i = 0; i < lv->said.n; i++) {
+		const struct zone_sample *s = &lv->said.v[i];
 
 		if (place_of(s, l) != ZONE_NONE)
 			add(&v[place_of(s, l)], l, s);

@@ -46,15 +46,14 @@ static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l
 	       (s->position != ZONE_NONE || s->lost.revs * zone_rev_ns(l) >= LOST_PART * s->elapsed_ns);
 }
 
-struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
-                              const struct zone_levels *lv, const struct zone_slows *slows,
+struct zone_at *zone_in_order(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
                               const struct zone_stretches *st, size_t *ret_n)
 {
-	struct zone_at *v = xcalloc(samples->n + 1, sizeof(*v));
+	struct zone_at *v = xcalloc(lv->said.n + 1, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
+	for (size_t i = 0; i < lv->said.n; i++) {
+		const struct zone_sample *s = &lv->said.v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
 		if (isnan(s->y) || is_left_out(slows, st, s) || (slows && is_odd_edge(s, l)))
@@ -161,12 +160,11 @@ static double variance_of_unmet(const struct zone_samples *samples, const struct
 	return var;
 }
 
-bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
-               struct interval *ret_ci)
+bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_bands *bands,
+               const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci)
 {
 	size_t n;
-	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, NULL, NULL, &n);
+	cleanup_free struct zone_at *v = zone_in_order(l, lv, NULL, NULL, &n);
 	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, noise_var = 0.0, half, unmet;
 
 	if (!v || !is_covered(v, n, l))
@@ -186,7 +184,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 		}
 	}
 	var += noise_var * lasting_noise(v, n);
-	var += variance_of_unmet(samples, l, slows, &unmet);
+	var += variance_of_unmet(&lv->said, l, slows, &unmet);
 	/* The samples of a place lie close together, mostly on the same surfaces, and scatter less than places do. */
 	var = fmax(var / mean / mean, bands->mean_var);
 	/* In the logarithm, as all else: a time is never negative. */

@@ -53,32 +53,19 @@ static bool is_of_media(const struct zone_sample *s, size_t position, const stru
 	       !zone_is_at_interface(st, position) && (s->kind != SAMPLE_CHECK || s->ns_per_byte * FROM_BUFFER > least);
 }
 
+/* Of the same bytes what was read first comes first. */
 static int by_place(const void *a, const void *b)
 {
 	const struct zone_sample *const *x = a, *const *y = b;
 
-	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
-}
-
-/* ns per byte of the fastest sample of the same device behind a byte; infinity: there is none. */
-static double fastest_behind(const struct zone_samples *samples, const struct zone_stretches *st, uint64_t at)
-{
-	double least = INFINITY, anew = zone_begins_anew(st), end = (double)at < anew ? anew : (double)INFINITY;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (zone_is_usable(s) && s->from_bytes > at && (double)s->end_bytes <= end &&
-		    !zone_is_at_interface(st, s->position))
-			least = fmin(least, s->ns_per_byte);
-	}
-	return least;
+	if ((*x)->from_bytes != (*y)->from_bytes)
+		return (*x)->from_bytes < (*y)->from_bytes ? -1 : 1;
+	return (*x)->at_s < (*y)->at_s ? -1 : (*x)->at_s > (*y)->at_s;
 }
 
 /*
- * Lost by its waits; or, where no wait stands out since each request loses as many, by what each takes beyond the
- * fastest sample behind, whatever its surface, in revolutions that are nearly whole. No disk gets faster from its first
- * byte to its last.
+ * Lost by its waits. Where none stands out since each request loses as many, by what each takes beyond the fastest
+ * sample of the same device behind it, in nearly whole revolutions. No disk gets faster from its begin to its end.
  */
 static struct lossy_at lost_in(const struct zone_sample *s, double behind, const struct zone_layout *l)
 {
@@ -242,9 +229,10 @@ static double least_loss(const struct series *v, double usual, double single)
 	return usual >= SINGLE_REVS && !v->l->has_members ? lost / (lost + usual) : 1.0;
 }
 
-void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_stretches *st,
                      struct zone_slows *ret)
 {
+	const struct zone_samples *samples = &lv->said;
 	cleanup_free const struct zone_sample **s = xcalloc(samples->n + 1, sizeof(const struct zone_sample *));
 	cleanup_free struct lossy_at *at = xcalloc(samples->n + 1, sizeof(*at));
 	cleanup_free struct lossy_at *each = xcalloc(samples->n + 1, sizeof(*each));
@@ -253,7 +241,8 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 		.samples = samples, .l = l, .s = s, .at = at, .each = each, .part = part, .rev_ns = zone_rev_ns(l)
 	};
 	cleanup_free double *revs = xcalloc(samples->n + 1, sizeof(*revs));
-	double usual, single, quickest = INFINITY;
+	double usual, single, quickest = INFINITY, behind = INFINITY, anew = zone_begins_anew(st);
+	size_t n = 0;
 
 	*ret = (struct zone_slows){ .v = xcalloc(samples->n + 1, sizeof(*ret->v)), .least_loss = NAN };
 	if (!(v.rev_ns > 0.0))
@@ -261,19 +250,24 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]))
 			quickest = fmin(quickest, samples->v[i].ns_per_byte);
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *z = &samples->v[i];
-
-		if (!is_of_media(z, position_of(samples, z), st, quickest))
-			continue;
-		each[i] = lost_in(z, fastest_behind(samples, st, z->from_bytes), l);
-		if (z->kind != SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
-			s[v.n++] = z;
+	for (size_t i = 0; i < samples->n; i++)
+		if (is_of_media(&samples->v[i], position_of(samples, &samples->v[i]), st, quickest))
+			s[n++] = &samples->v[i];
+	qsort(s, n, sizeof(const struct zone_sample *), by_place);
+	for (size_t i = n; i-- > 0;) {
+		if (i + 1 < n && (double)s[i]->end_bytes <= anew && (double)s[i + 1]->end_bytes > anew)
+			behind = INFINITY;
+		each[s[i] - samples->v] = lost_in(s[i], behind, l);
+		if (zone_is_usable(s[i]))
+			behind = fmin(behind, s[i]->ns_per_byte);
 	}
-	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
-	for (size_t i = 0; i < v.n; i++) {
-		at[i] = each[s[i] - samples->v];
-		revs[i] = at[i].revs;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i]->kind == SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
+			continue;
+		s[v.n] = s[i];
+		at[v.n] = each[s[i] - samples->v];
+		revs[v.n] = at[v.n].revs;
+		v.n++;
 	}
 	usual = v.n ? stats_median(revs, v.n) : 0.0;
 	v.nparts = lossy_find(at, v.n, WAITS_SLOW, usual, part, &single);

@@ -58,8 +58,8 @@ static bool comes_at_once(const struct zone_samples *samples, size_t position, c
 	return n >= SAMPLES_MIN && 2 * at_once > n;
 }
 
-static void places_make(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_slows *slows, struct places *s)
+static void places_make(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
+                        struct places *s)
 {
 	cleanup_free double *se = xcalloc(lv->n + 1, sizeof(*se));
 	size_t n = 0;
@@ -73,7 +73,7 @@ static void places_make(const struct zone_samples *samples, const struct zone_la
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, true))
 			continue;
 		s->position[s->n] = p;
-		s->is_at_once[s->n] = comes_at_once(samples, p, l);
+		s->is_at_once[s->n] = comes_at_once(&lv->said, p, l);
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
@@ -95,17 +95,17 @@ static double mean_of(const struct places *s, size_t a, size_t b)
  * Does it differ for the times when it was read? Others load a shared volume for a while, and what is read then is slow
  * wherever it lies; credit makes it fast for a while.
  */
-static bool is_of_time(const struct zone_samples *samples, const struct zone_levels *lv, const struct zone_stretch *st)
+static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *st)
 {
-	cleanup_free struct lossy_look *look = xcalloc(samples->n + 1, sizeof(*look));
+	cleanup_free struct lossy_look *look = xcalloc(lv->said.n + 1, sizeof(*look));
 	double middle = 0.5 * (st->y + st->beside_y);
 	bool is_slower = st->y > st->beside_y;
 	size_t n = 0;
 
 	if (st->kind != STRETCH_UNEVEN)
 		return false;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *z = &samples->v[i];
+	for (size_t i = 0; i < lv->said.n; i++) {
+		const struct zone_sample *z = &lv->said.v[i];
 
 		if (zone_is_usable(z)) /* as it or not: of one turn, which it lost or did not */
 			look[n++] = (struct lossy_look){ .at = { (log(z->ns_per_byte) > middle) == is_slower, 1.0 },
@@ -117,9 +117,10 @@ static bool is_of_time(const struct zone_samples *samples, const struct zone_lev
 }
 
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
-static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
-                size_t b, enum zone_stretch_kind kind, double beside_y)
+static void add(struct zone_stretches *to, const struct places *s, size_t a, size_t b, enum zone_stretch_kind kind,
+                double beside_y)
 {
+	const struct zone_samples *samples = &s->lv->said;
 	struct zone_stretch st = { .first = s->position[a],
 		                   .last = s->position[b],
 		                   .first_bytes = UINT64_MAX,
@@ -136,13 +137,13 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
-	if (st.samples >= SAMPLES_MIN && !is_of_time(samples, s->lv, &st))
+	if (st.samples >= SAMPLES_MIN && !is_of_time(s->lv, &st))
 		to->v[to->n++] = st;
 }
 
 /* What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media.
  */
-static void find_at_once(const struct zone_samples *samples, struct places *s, double least, struct zone_stretches *ret)
+static void find_at_once(struct places *s, double least, struct zone_stretches *ret)
 {
 	size_t kept = 0;
 
@@ -155,7 +156,7 @@ static void find_at_once(const struct zone_samples *samples, struct places *s, d
 			return;
 		beside = fmin(a ? s->y[a - 1] : (double)INFINITY, b + 1 < s->n ? s->y[b + 1] : (double)INFINITY);
 		if (s->is_at_once[a] && beside - mean_of(s, a, b) >= least)
-			add(ret, samples, s, a, b, STRETCH_FAST, beside);
+			add(ret, s, a, b, STRETCH_FAST, beside);
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->is_at_once[i])
@@ -182,8 +183,7 @@ static double middle_from(const struct places *s, size_t from, int way)
  * Does another device begin? Then all behind a place is faster than what lies before it, and neither side has a step
  * down as large: what has two ends is a slow part, or a fast one.
  */
-static void find_device(const struct zone_samples *samples, const struct places *s, double least,
-                        struct zone_stretches *ret)
+static void find_device(const struct places *s, double least, struct zone_stretches *ret)
 {
 	double up = least, down = 0.0;
 	size_t at = 0;
@@ -198,11 +198,11 @@ static void find_device(const struct zone_samples *samples, const struct places 
 		}
 	}
 	if (at && down < fmax(0.5 * up, STEP_DOWN))
-		add(ret, samples, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
+		add(ret, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
 /* Level of most places: of the runs between steps those that agree with each other over the most places. */
-static void find_uneven(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
+static void find_uneven(const struct places *s, struct zone_stretches *ret)
 {
 	double least = fmax(STEP_UNEVEN, ZONE_SIGMAS * M_SQRT2 * s->noise), usual;
 	cleanup_free double *sorted = xcalloc(s->n + 1, sizeof(*sorted));
@@ -232,27 +232,27 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 		while (b + 1 < s->n && fabs(s->y[b + 1] - usual) > least && (s->y[b + 1] > usual) == (s->y[a] > usual))
 			b++;
 		if (b > a) /* a single place may be an accident */
-			add(ret, samples, s, a, b, STRETCH_UNEVEN, usual);
+			add(ret, s, a, b, STRETCH_UNEVEN, usual);
 		a = b;
 	}
 }
 
-void zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                         const struct zone_slows *slows, struct zone_stretches *ret)
+void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
+                         struct zone_stretches *ret)
 {
 	struct places s = { 0 };
 	double least;
 
-	places_make(samples, l, lv, slows, &s);
+	places_make(l, lv, slows, &s);
 	*ret = (struct zone_stretches){ .v = xcalloc(lv->n + 1, sizeof(*ret->v)) };
 	least = fmax(STEP_UP, ZONE_SIGMAS * M_SQRT2 * s.noise);
 	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike.
 	 */
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0) {
-		find_uneven(samples, &s, ret);
+		find_uneven(&s, ret);
 	} else if (s.n >= ZONE_BESIDE) {
-		find_at_once(samples, &s, least, ret);
-		find_device(samples, &s, least, ret);
+		find_at_once(&s, least, ret);
+		find_device(&s, least, ret);
 	}
 	places_done(&s);
 }
@@ -293,7 +293,7 @@ static bool is_fast_in_part(const struct zone_samples *samples, size_t p, double
 	return n > 0.0 && in_part >= ZONE_IN_PART * n;
 }
 
-bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv)
+bool zone_is_by_length(const struct zone_layout *l, const struct zone_levels *lv)
 {
 	const size_t figures[] = { l->start, l->middle, l->end };
 	size_t n = 0;
@@ -305,7 +305,7 @@ bool zone_is_by_length(const struct zone_samples *samples, const struct zone_lay
 			continue;
 		y = lv->v[figures[i]].y;
 		beside = beside_of(l, lv, figures[i]);
-		n += beside - y > STEP_UP && is_fast_in_part(samples, figures[i], 0.5 * (y + beside));
+		n += beside - y > STEP_UP && is_fast_in_part(&lv->said, figures[i], 0.5 * (y + beside));
 	}
 	return n >= BY_LENGTH_MIN && l->rev_ns != 0.0;
 }
