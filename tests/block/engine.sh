@@ -110,7 +110,7 @@ fi
 if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	at_end "echo $zram >/sys/class/zram-control/hot_remove"
 	echo 256M >"/sys/block/zram$zram/disksize"
-	for try in 1 2 3 4 5 6 7 8 9 10; do [ -b "/dev/zram$zram" ] || sleep 0.1; done
+	until_there test -b "/dev/zram$zram"
 	run -e uring -d 8 -n 5000 "/dev/zram$zram"
 	says "zram, uring" ops 5000
 	says "zram, uring" workers '[1-9]*'

@@ -50,12 +50,13 @@ for name in a.json a.csv a.html; do
 done
 ok
 
-# Room comes back while it runs: what a checkpoint could not save, the end can.
+# Room comes back while it runs: what a checkpoint could not save, the end can. (The log tells that it runs.)
 rm -f "$target"/*
 fill
-"$PLATTER" stream --read --rate=4MB --time=2s --json="$target/late.json" "$loop" >"$work/text" 2>"$work/err" &
+"$PLATTER" stream --read --rate=4MB --time=3s --json="$target/late.json" --log="$work/late.log" "$loop" >"$work/text" 2>"$work/err" &
 child=$!
 at_end "kill $child"
+until_there test -s "$work/late.log"
 sleep 1
 rm -f "$target/filler"
 wait "$child"

@@ -12,6 +12,7 @@ need losetup blockdev addpart delpart mount umount mountpoint setsid
 
 work=$(mktemp -d /tmp/platter-test.XXXXXX) || exit 1
 . "$(dirname "$0")/undo.sh"
+. "$(dirname "$0")/../until.sh"
 at_end() { printf '%s\n' "$*" >>"$work/undo"; } # a command of one line
 cleanup()
 {
@@ -68,12 +69,7 @@ part()
 {
 	addpart "$1" "$2" "$3" "$4" || exit 1
 	part=${1}p$2
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		[ -b "$part" ] && return 0
-		sleep 0.1
-	done
-	echo "no node $part" >&2
-	exit 1
+	until_there test -b "$part" || { echo "no node $part" >&2; exit 1; }
 }
 
 # mounted DEVICE [options]: the mount point in $mnt

@@ -32,7 +32,7 @@ umount "$mnt"
 mkdir "$work/elsewhere"
 unshare -m --propagation private sh -c "mount -o ro,noatime $low $work/elsewhere && touch $work/up && exec sleep 60" & pid=$!
 at_end "kill $pid"
-for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/up" ] && break; sleep 0.1; done
+until_there test -e "$work/up"
 refused "the same in another name space" "$image" "$lown is in use" -- "$PLATTER" zones --write --destroy-data="${top#/dev/}" --overwrite-signature=ext4 "$top"
 kill $pid; wait $pid 2>/dev/null
 

@@ -218,7 +218,7 @@ if unshare -m true 2>/dev/null; then
 	mkdir "$work/hidden"
 	unshare -m --propagation private sh -c "mount -o noatime $loop $work/hidden && touch $work/up && sleep 60" & ns=$!
 	at_end "kill $ns"
-	for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/up" ] && break; sleep 0.1; done
+	until_there test -e "$work/up"
 	refused "mounted in another name space" "$image" "$n is in use" -- -c "$n" -s ext4 "$loop"
 	kill $ns $(pgrep -P $ns) 2>/dev/null; wait $ns 2>/dev/null
 fi
@@ -257,13 +257,13 @@ fi
 fresh locked
 flock -s "$loop" -c "touch $work/locked; exec sleep 60" & pid=$!
 at_end "pkill -P $pid; kill $pid"
-for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/locked" ] && break; sleep 0.1; done
+until_there test -e "$work/locked"
 refused "locked by another program" "$image" "$n is locked by another program" -- -c "$n" "$loop"
 part "$loop" 1 2048 8192
 refused "its partition likewise" "$image" "is locked by another program" -- -c "${n}p1" "$part"
 pkill -P $pid; kill $pid; wait $pid 2>/dev/null
 flock -x "$loop" -c "touch $work/brief; sleep 0.5" &
-for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/brief" ] && break; sleep 0.05; done
+until_there test -e "$work/brief"
 written "locked for a moment, as udev does: waited for" "$image" -- -c "$n" "$loop"
 wait $!
 
@@ -315,7 +315,7 @@ written "a link that moves after the look: written is what was looked at" "$one"
 fresh held; ext4 "$loop"; sig=$image
 "$tool" -k same -b "$n" -w 30 "$loop" >"$work/held.out" 2>&1 & holder=$!
 at_end "kill $holder"
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -qs held "$work/held.out" && break; sleep 0.1; done
+until_there grep -qs held "$work/held.out"
 mkdir "$work/late"
 mount "$loop" "$work/late" 2>/dev/null && { bad "mounted while a permit is held"; umount "$work/late"; } || ok
 refused "a second platter" "$sig" "$n is locked by another program" "open for writing" -- -k same -b "$n" "$loop"

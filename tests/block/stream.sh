@@ -22,15 +22,6 @@ stream()
 is() { jq -e "$1" "$doc" >/dev/null || fail "$last: not $1: $(jq -c '[.status, .figures, .tables.targets.rows, .tables.stalls.rows, .tables.overflows.rows, .notices]' "$doc")"; ok; }
 cell() { jq -r --arg k "$2" --argjson r "$3" ".tables.$1 | (.columns | map(.key) | index(\$k)) as \$i | .rows[\$r][\$i]" "$doc"; }
 says() { grep -q "$1" "$work/err" || fail "$last: no \"$1\" in: $(cat "$work/err")"; ok; }
-# until_there COMMAND...: waits for at most 10 s
-until_there()
-{
-	for _ in $(seq 200); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
 
 # ---- files ----
 
@@ -76,14 +67,14 @@ nothing_left || fail "$last left something"
 stream 0 --time=10m "$big/a"
 is '.status == "ended-early" and (.figures.ended_by | test("were full"))'
 nothing_left || fail "$last left something"
+is_preallocated() { [ $(($(stat -c '%b * %B' "$1"))) -ge 28000000 ]; } # file
 during_stream() # signal, status
 {
 	"$PLATTER" stream --rate=10MB --size=300MB --file-size=64MiB --quiet --json="$doc" "$big/a" >"$work/out" 2>"$work/err" &
 	pid=$!
 	until_there test -e "$big/a/platter-stream-$pid-4.data" || fail "no files while streaming"
-	sleep 0.3
+	until_there is_preallocated "$big/a/platter-stream-$pid-4.data" || fail "the last file is not preallocated"
 	free_bytes=$(($(stat -f -c '%a * %S' "$big"))) total_bytes=$(($(stat -f -c '%b * %S' "$big")))
-	[ "$(($(stat -c '%b * %B' "$big/a/platter-stream-$pid-4.data" | sed 's/^/(/;s/$/)/')))" -ge 28000000 ] || fail "the last file is not preallocated"
 	[ $free_bytes -ge $((total_bytes / 20)) ] || fail "$free_bytes of $total_bytes free: the reserve is gone"
 	kill -s "$1" $pid
 	wait $pid

@@ -5,6 +5,7 @@ set -u
 : "${PLATTER:?the program to test}" "${TOP:?the source tree}"
 unset NO_COLOR COLUMNS POSIXLY_CORRECT
 export LC_ALL=C TERM=xterm
+. "$(dirname "$0")/../until.sh"
 
 dir=$(mktemp -d)
 cleanups=
@@ -55,7 +56,7 @@ fleet_of_a_year()
 		fail "platter-fleet"
 }
 
-# run STATUS WORD...: platter WORD... must end with that status; its output is in $dir/out and $dir/err.
+# run STATUS[,STATUS...] WORD...: platter WORD... must end with one of them; its output is in $dir/out and $dir/err.
 run()
 {
 	wanted=$1
