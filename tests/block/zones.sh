@@ -41,33 +41,37 @@ simdisk tiny tiny
 part "$dev" 1 2048 100000; p1=$part
 part "$dev" 2 300000 100000; p2=$part
 part "$dev" 3 600000 100000; p3=$part
-"$PLATTER" zones --zones=start,end --time=3s --quiet --json="$work/parts.json" "$p1" "$p2" "$p3" >"$work/said" 2>&1 ||
-	bad "partitions: $(cat "$work/said")"
-jq -e '(.status == "complete" or .status == "ended-early") and (.tables.places.rows | length) == 3 and .figures.start_bytes_per_s > 0 and
-	.figures.end_bytes_per_s > 0 and ([.tables.spots.rows[][0]] == ["start", "middle", "end"])' \
-	"$work/parts.json" >/dev/null && ok || bad "partitions: $(jq -c .figures "$work/parts.json")"
+together()
+{
+	"$PLATTER" zones --zones=start,end --time=3s --quiet --json="$work/parts.json" "$p1" "$p2" "$p3" >"$work/said" 2>"$work/err"
+	a_result $? zones of partitions
+	simdisk_status tiny >"$work/status.json"
+	jq -e '(.status == "complete" or .status == "ended-early") and (.tables.places.rows | length) == 3 and .figures.start_bytes_per_s > 0 and
+		.figures.end_bytes_per_s > 0 and ([.tables.spots.rows[][0]] == ["start", "middle", "end"])' "$work/parts.json" >/dev/null ||
+		{ echo "partitions: $(jq -c .figures "$work/parts.json")"; return 1; }
+}
+undisturbed together && ok
 for n in 1 2 3; do delpart "$dev" $n; done
 
 # a signal at several moments
-for s in 0.05 0.3 0.9 3; do
+cut_after() # seconds
+{
 	rm -f "$work/cut.json"
 	"$PLATTER" zones --json="$work/cut.json" --quiet "$dev" >"$work/said" 2>&1 & pid=$!
-	sleep $s
+	sleep "$1"
 	kill -INT $pid
 	wait $pid
 	status=$?
+	simdisk_status tiny >"$work/status.json"
 	# Before the program has set itself up the signal ends it as any other, without a document.
-	if [ $status -ne 130 ]; then
-		bad "interrupted after $s s: status $status: $(cat "$work/said")"
-	elif [ -e "$work/cut.json" ] && ! jq -e '.status == "cancelled"' "$work/cut.json" >/dev/null; then
-		bad "interrupted after $s s: no valid document"
-	elif [ $s = 3 ] && ! jq -e '.tables.samples.rows | length > 1' "$work/cut.json" >/dev/null; then
-		bad "interrupted after $s s: nothing of what was measured is there"
-	elif pgrep -P $pid >/dev/null; then
-		bad "interrupted after $s s: a child is left"
-	else
-		ok
-	fi
+	[ $status = 130 ] || fail "interrupted after $1 s: status $status: $(cat "$work/said")"
+	[ ! -e "$work/cut.json" ] || jq -e '.status == "cancelled"' "$work/cut.json" >/dev/null || fail "interrupted after $1 s: no valid document"
+	! pgrep -P $pid >/dev/null || fail "interrupted after $1 s: a child is left"
+	[ "$1" != 3 ] || jq -e '.tables.samples.rows | length > 1' "$work/cut.json" >/dev/null ||
+		{ echo "interrupted after $1 s: nothing of what was measured is there"; return 1; }
+}
+for s in 0.05 0.3 0.9 3; do
+	undisturbed cut_after $s && ok
 done
 simdisk_stop tiny
 [ $failures -gt 0 ] || conclude
