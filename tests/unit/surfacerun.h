@@ -4,33 +4,21 @@
 #ifndef PLATTER_TEST_SURFACERUN_H
 #define PLATTER_TEST_SURFACERUN_H
 
-#include <string.h>
-
-#include "load.h"
-#include "rows.h"
-#include "simrun.h"
+#include "ran.h"
 
 extern const struct measure measure_surface;
 
 static inline struct sim_run run_on(const struct profile *p, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	return run;
+	return ran_on(&measure_surface, p, words);
 }
 
 static inline void plant(struct profile *p, uint64_t lba, uint64_t count, double revolutions)
 {
 	const struct profile_slow s = { .lba = lba, .count = count, .every = 1, .revolutions = revolutions };
-	struct err err;
 
 	assert_int_equal(profile_add_slow(p, &s), 0);
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 }
 
 /* Places of this kind that begin there; UINT64_MAX: anywhere. */

@@ -10,11 +10,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "folder.h"
 #include "report/report.h"
-#include "rows.h"
-#include "simrun.h"
 #include "surfacerun.h"
-#include "wild.h"
 
 /* ---- weak sectors ---- */
 
@@ -136,19 +134,12 @@ TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
 	static const struct {
 		uint64_t lba, count;
 	} bads[] = { { 0, 8 }, { 25000000, 8 }, { 25000032, 72 }, { 27000000, 8 } };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
-	struct err err;
 	PROFILE(p, "modern-4tb");
 
-	for (size_t i = 0; i < 4; i++) {
-		const struct profile_bad b = {
-			.lba = bads[i].lba, .count = bads[i].count, .kind = BAD_READ, .revolutions = 30, .err = -EIO
-		};
-
-		assert_int_equal(profile_add_bad(&p, &b), 0);
-	}
-	assert_int_equal(profile_finish(&p, &err), 0);
+	for (size_t i = 0; i < 4; i++)
+		plant_bad(&p, bads[i].lba, bads[i].count);
 	run = run_on(&p, "--range=-15GB sda");
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	t = result_find_table(run.res, "slow");
@@ -160,7 +151,6 @@ TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
 				assert_int_equal((uint64_t)number(t, r, "length_bytes"), bads[i].count * 512);
 	assert_int_equal(count_kind(run.res, "unreadable", UINT64_MAX), 4);
 	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 15000000000 / 512 * 512);
-	sim_run_end(&run);
 }
 
 /* ---- healthy disks ---- */
@@ -170,24 +160,18 @@ TEST(of_healthy_wild_disks_nothing_is_called_weak)
 	uint64_t most = getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(15), n = 0, passing = 0, once = 0;
 
 	for (uint64_t seed = 1; n < most; seed++) {
-		cleanup_profile struct profile p = { 0 };
-		struct sim_run run;
-		struct err err;
-		bool is_healthy;
+		cleanup_run struct sim_run run = { 0 };
+		DRAWN(p, seed, NULL);
 
-		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
-		is_healthy = strstr(p.name, "dying") == NULL && !(p.weak_share > 0); /* weak tracks are weak */
-		if (is_healthy) {
-			n++;
-			run = run_on(&p, "--range=-1% sda");
-			if (count_kind(run.res, "always", UINT64_MAX) || count_kind(run.res, "unreadable", UINT64_MAX))
-				fail_msg("%s: %zu weak, %zu unreadable", p.name,
-				         count_kind(run.res, "always", UINT64_MAX),
-				         count_kind(run.res, "unreadable", UINT64_MAX));
-			passing += (uint64_t)sim_figure(&run, "passing_places");
-			once += (uint64_t)sim_figure(&run, "once_places");
-			sim_run_end(&run);
-		}
+		if (strstr(p.name, "dying") || p.weak_share > 0) /* weak tracks are weak */
+			continue;
+		n++;
+		run = run_on(&p, "--range=-1% sda");
+		if (count_kind(run.res, "always", UINT64_MAX) || count_kind(run.res, "unreadable", UINT64_MAX))
+			fail_msg("%s: %zu weak, %zu unreadable", p.name, count_kind(run.res, "always", UINT64_MAX),
+			         count_kind(run.res, "unreadable", UINT64_MAX));
+		passing += (uint64_t)sim_figure(&run, "passing_places");
+		once += (uint64_t)sim_figure(&run, "once_places");
 	}
 	print_message("%d disks: 0 weak, %d slow in passing, %d once\n", (int)n, (int)passing, (int)once);
 }
@@ -221,14 +205,11 @@ static void watch(void *arg, struct session *ses, const char *target, const stru
 static int scan_with_state(const struct profile *p, const char *path, struct watcher *w, struct result **ret)
 {
 	char words[300];
-	cleanup_run struct sim_run run = {
-		.sim = sim_new(), .m = &measure_surface, .words = words, .hooks = { .request = watch, .arg = w }
-	};
+	cleanup_run struct sim_run run = run_for(&measure_surface, p, words);
 	int r;
 
 	(void)snprintf(words, sizeof(words), WORDS "%s sda", path);
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
+	run.hooks = (struct session_hooks){ .request = watch, .arg = w };
 	r = sim_run(&run);
 	if (r < 0)
 		print_message("%s\n", run.err.text);
@@ -240,15 +221,14 @@ static int scan_with_state(const struct profile *p, const char *path, struct wat
 TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 {
 	struct watcher *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char dir[] = "/tmp/surface-XXXXXX", path[64];
+	char path[64];
 	struct rng rng;
-	cleanup_profile struct profile p = { 0 };
+	FOLDER(dir);
+	PROFILE(p, "modern-4tb");
 
 	assert_true(w != MAP_FAILED);
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
 	rng_init(&rng, 23, 1);
-	load(&p, "modern-4tb");
 	for (int k = 0; k < 24; k++) {
 		uint64_t killed_at, counted = 0, to = 0, again = 0;
 		struct result *res = NULL;
@@ -267,9 +247,7 @@ TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		killed_at = w->scanned_to;
 		if (access(path, F_OK) == 0) {
-			struct err err;
-
-			assert_int_equal(result_load(&res, path, &err), 0);
+			MUST(result_load(&res, path, &err));
 			to = (uint64_t)figure_number(result_find_figure(res, "scanned_to_bytes"));
 			counted = (uint64_t)figure_number(result_find_figure(res, "scanned_bytes"));
 			result_free(res);
@@ -290,7 +268,6 @@ TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 		result_free(res);
 		(void)unlink(path);
 	}
-	(void)rmdir(dir);
 	(void)munmap(w, sizeof(*w));
 }
 
@@ -304,15 +281,14 @@ TEST(portions_however_short_find_what_one_run_finds)
 	} cases[] = { { 20, 31, 75, 3, 4 }, { 5, 4, 15, 0, 4 }, { 5, 4, 75, 1, 4 } };
 
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
-		char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
+		char words[200];
 		uint64_t portions = 0, bytes = cases[k].gb * 1000000000 / 512 * 512;
 		struct result *res = NULL;
+		FOLDER(dir);
 		PROFILE(p, "modern-4tb");
 
-		assert_non_null(mkdtemp(dir));
-		(void)snprintf(path, sizeof(path), "%s/state", dir);
-		(void)snprintf(words, sizeof(words), "--range=-%dGB --resume --portion=%ds --state=%s sda",
-		               (int)cases[k].gb, (int)cases[k].portion_s, path);
+		(void)snprintf(words, sizeof(words), "--range=-%dGB --resume --portion=%ds --state=%s/state sda",
+		               (int)cases[k].gb, (int)cases[k].portion_s, dir.path);
 		for (size_t i = 0; i < cases[k].weak; i++)
 			plant(&p, lbas[i], 8, 2);
 		do {
@@ -332,8 +308,6 @@ TEST(portions_however_short_find_what_one_run_finds)
 		assert_int_equal(figure_number(result_find_figure(res, "portions")), portions);
 		assert_int_equal(figure_number(result_find_figure(res, "scanned_bytes")), bytes);
 		result_free(res);
-		(void)unlink(path);
-		(void)rmdir(dir);
 	}
 }
 
@@ -348,47 +322,39 @@ static void read_back(const char *path, char *buf, size_t len)
 	n = fread(buf, 1, len - 1, f);
 	buf[n] = 0;
 	(void)fclose(f);
-	(void)unlink(path);
 }
 
 TEST(the_mapfile_has_what_cannot_be_read)
 {
-	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64], text[2000];
-	const struct profile_bad b = { .lba = 20006, .count = 4, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
+	char words[200], path[64], text[2000];
 	cleanup_run struct sim_run run = { 0 };
+	FOLDER(dir);
 	PROFILE(p, "tiny");
 
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(profile_add_bad(&p, &b), 0);
-	MUST(profile_finish(&p, &err));
-	(void)snprintf(words, sizeof(words), "--range=8MiB-16MiB --mapfile=%s/map sda", dir);
+	plant_bad(&p, 20006, 4);
+	(void)snprintf(path, sizeof(path), "%s/map", dir.path);
+	(void)snprintf(words, sizeof(words), "--range=8MiB-16MiB --mapfile=%s sda", path);
 	run = run_on(&p, words);
-	(void)snprintf(path, sizeof(path), "%s/map", dir);
 	read_back(path, text, sizeof(text));
 	assert_non_null(strstr(text, "\n0x00000000  0x00800000  ?\n0x00800000  0x001C4C00  +\n"));
 	assert_non_null(strstr(text, "\n0x009C4C00  0x00000800  -\n0x009C5400  0x0063AC00  +\n0x01000000  0x"));
-	(void)rmdir(dir);
 }
 
 /* ---- what lies there ---- */
 
 TEST(the_files_at_bad_places_are_named)
 {
-	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	static const char *const words[] = { "--range=-5GB sda", "--range=-5GB --without=files sda",
 		                             "--range=-5GB sda" };
-	struct err err;
 	PROFILE(p, "modern-4tb");
 
 	plant(&p, 4000000, 8, 1);
-	assert_int_equal(profile_add_bad(&p, &b), 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
+	plant_bad(&p, 5000000, 8);
 	for (size_t i = 0; i < 3; i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
-		struct sim_disk *sd = sim_add_disk(run.sim, &p, "sda");
+		cleanup_run struct sim_run run = run_for(&measure_surface, &p, words[i]);
+		struct sim_disk *sd = sim_find(run.sim, "sda");
 		const struct table *t;
 
-		sim_set_contents(run.sim, false);
 		sim_set_file_cost(run.sim, i == 2 ? 375 * NS_PER_S : NS_PER_S);
 		sim_add_file_at(sd, 0, 1 << 30, "/before");
 		sim_add_file_at(sd, 4000000ull * 512 - 8192, 4000000ull * 512 + (1 << 20), "/home/weak");
@@ -429,12 +395,10 @@ TEST(two_scans_are_compared_by_place)
 {
 	/* A: weak, weak, weak, -; B: weak, unreadable, -, weak */
 	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
-	const struct profile_bad b = { .lba = lbas[1], .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	const struct compare_options opt = { 0 };
 	const struct result *res[2];
 	cleanup_result struct result *said = NULL;
 	struct sim_run runs[2];
-	struct err err;
 
 	for (size_t k = 0; k < 2; k++) {
 		PROFILE(p, "modern-4tb");
@@ -443,20 +407,18 @@ TEST(two_scans_are_compared_by_place)
 			if (k ? i == 0 || i == 3 : i < 3)
 				plant(&p, lbas[i], 8, 2);
 		if (k)
-			assert_int_equal(profile_add_bad(&p, &b), 0);
-		assert_int_equal(profile_finish(&p, &err), 0);
+			plant_bad(&p, lbas[1], 8);
 		runs[k] = run_on(&p, "--range=-3GB sda");
 		res[k] = runs[k].res;
 	}
-	if (report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err));
 	assert_string_equal(verdict_at(said, lbas[0] * 512), "same");
 	assert_string_equal(verdict_at(said, lbas[1] * 512), "worse");
 	assert_string_equal(verdict_at(said, lbas[2] * 512), "gone");
 	assert_string_equal(verdict_at(said, lbas[3] * 512), "new");
 	assert_true(said->verdict_is_no);
 	result_free(said);
-	assert_int_equal(report_compare(&res[0], 1, &res[0], 1, &opt, &said, &err), 0);
+	MUST(report_compare(&res[0], 1, &res[0], 1, &opt, &said, &err));
 	assert_string_equal(verdict_at(said, lbas[2] * 512), "same");
 	assert_false(said->verdict_is_no);
 	sim_run_end(&runs[0]);
@@ -518,22 +480,27 @@ static void count_rude(void *arg, struct session *ses, const char *target, const
 	n[1]++;
 }
 
+/* A scan while others use the disk every so many ms. */
+static struct sim_run beside_others(const struct profile *p, const char *words, uint64_t from_ms, uint64_t to_ms,
+                                    uint64_t every_ms, uint64_t *n)
+{
+	struct sim_run run = run_for(&measure_surface, p, words);
+
+	run.hooks = (struct session_hooks){ .request = count_rude, .arg = n };
+	for (uint64_t ms = from_ms; ms < to_ms; ms += every_ms)
+		sim_at(run.sim, ms * NS_PER_MS, use_it, sim_find(run.sim, "sda"));
+	MUST_RUN(run);
+	return run;
+}
+
 TEST(idle_lets_others_go_first_within_one_request)
 {
 	uint64_t n[2] = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_surface,
-		                           .words = "--idle --range=-4GB sda",
-		                           .hooks = { .request = count_rude, .arg = n } };
-	struct sim_disk *sd;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
 	plant(&p, 4000000, 8, 1);
-	sd = sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	for (uint64_t ms = 10000; ms < 14800; ms += 80)
-		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
-	assert_int_equal(sim_run(&run), 0);
+	run = beside_others(&p, "--idle --range=-4GB sda", 10000, 14800, 80, n);
 	assert_true(n[0] <= 3); /* the one under way, and those between two looks */
 	assert_true(n[1] > 3800);
 	assert_int_equal((int)sim_figure(&run, "yields"), 1);
@@ -546,18 +513,9 @@ TEST(idle_lets_others_go_first_within_one_request)
 TEST(an_idle_scan_beside_others_who_never_pause_ends_in_time)
 {
 	uint64_t n[2] = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_surface,
-		                           .words = "--idle --time=5s sda",
-		                           .hooks = { .request = count_rude, .arg = n } };
-	struct sim_disk *sd;
 	PROFILE(p, "modern-4tb");
+	cleanup_run struct sim_run run = beside_others(&p, "--idle --time=5s sda", 0, 5600, 90, n);
 
-	sd = sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	for (uint64_t ms = 0; ms < 5600; ms += 90)
-		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
-	assert_int_equal(sim_run(&run), 0);
 	assert_true(n[1] <= 6); /* the first ones, before there was anything of others to be seen */
 	assert_true(run.res->head.elapsed_s < 6.0);
 	assert_true(result_has_notice(run.res, "unfinished"));
@@ -726,7 +684,6 @@ TEST(outside_of_the_hours_nothing_is_read)
 /* A small disk with a weak sector that writing cures, one that it does not cure, and nothing else. */
 static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 {
-	struct sim_disk *sd;
 	PROFILE(p, "tiny");
 
 	p.gone_at_request = gone_at;
@@ -738,8 +695,7 @@ static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 		                                                              .heals = i == 0 }),
 		                 0);
 	MUST(profile_finish(&p, &err));
-	sd = sim_add_disk(sim, &p, "sda");
-	return sd;
+	return sim_add_disk(sim, &p, "sda");
 }
 
 static const char *rewritten(const struct result *res, uint64_t lba, double *ret_before_ns, double *ret_after_ns)
@@ -757,19 +713,20 @@ static const char *rewritten(const struct result *res, uint64_t lba, double *ret
 
 TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 {
-	char dir[] = "/tmp/surface-XXXXXX", words[300];
+	char words[300];
+	FOLDER(dir);
 	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 	struct sim_disk *sd = weak_disk(run.sim, 0);
 	double before = 0, after = 0, turn_ns = 60e9 / 7200;
 	struct disk_counters c;
 	uint64_t hash = disk_contents_hash(sim_model(sd)), requests;
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(words, sizeof(words), "--rewrite --block=64K --journal=%s sda", dir);
+	(void)snprintf(words, sizeof(words), "--rewrite --block=64K --journal=%s sda", dir.path);
 	assert_true(sim_run(&run) < 0); /* without the name of the disk nothing is written */
 	assert_true(run.is_refused);
 	sim_run_done(&run);
-	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --journal=%s sda", dir);
+	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --journal=%s sda",
+	               dir.path);
 	MUST_RUN(run);
 	assert_int_equal(count_kind(run.res, "always", WEAK_HEALS), 1);
 	assert_int_equal(count_kind(run.res, "always", WEAK_STAYS), 1);
@@ -786,12 +743,12 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	assert_int_equal(c.writes, (int)sim_figure(&run, "rewritten_places"));
 	assert_true(c.written_bytes >= 2 * 512);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
-	assert_int_equal(rmdir(dir), 0); /* no journal is left */
+	assert_int_equal(rmdir(dir.path), 0); /* no journal is left */
 	requests = c.requests;
 	sim_run_end(&run);
 
 	/* The disk is gone, and what it had not stored with it, at many requests. */
-	assert_non_null(mkdir(dir, 0700) == 0 ? dir : NULL);
+	assert_int_equal(mkdir(dir.path, 0700), 0);
 	for (uint64_t nth = requests / 3; nth < requests; nth += requests / 60) {
 		cleanup_run struct sim_run lost = { .sim = sim_new(), .m = &measure_surface, .words = words };
 
@@ -805,7 +762,8 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	MUST_RUN(run);
 	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
-	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(rmdir(dir.path), 0);
+	assert_int_equal(mkdir(dir.path, 0700), 0);
 }
 
 /* ---- verify commands ---- */
@@ -825,13 +783,10 @@ static void count_ops(void *arg, struct session *ses, const char *target, const 
 static int verify_on(const struct profile *p, enum sim_verify how, const char *words, struct sim_run *run,
                      struct ops *n)
 {
-	*run = (struct sim_run){
-		.sim = sim_new(), .m = &measure_surface, .words = words, .hooks = { .request = count_ops, .arg = n }
-	};
+	*run = run_for(&measure_surface, p, words);
+	run->hooks = (struct session_hooks){ .request = count_ops, .arg = n };
 	*n = (struct ops){ 0 };
-	sim_set_contents(run->sim, false);
 	sim_set_verify(run->sim, how);
-	(void)sim_add_disk(run->sim, p, "sda");
 	return sim_run(run);
 }
 
@@ -839,13 +794,10 @@ static int verify_on(const struct profile *p, enum sim_verify how, const char *w
  * revolution lost. */
 TEST(verify_commands_find_what_reading_finds)
 {
-	const struct profile_bad b = { .lba = 9000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
-	struct err err;
 	PROFILE(p, "modern-4tb");
 
 	plant(&p, 4000000, 8, 1);
-	assert_int_equal(profile_add_bad(&p, &b), 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
+	plant_bad(&p, 9000000, 8);
 	for (int i = 0; i < 2; i++) {
 		cleanup_run struct sim_run run = { 0 };
 		struct ops n;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "folder.h"
 #include "measure/surface/surface.h"
 #include "surfacerun.h"
 
@@ -70,18 +71,6 @@ TEST(of_all_that_failed_nothing_falls_out_of_the_list)
 	}
 }
 
-static void make_bad(struct profile *p, uint64_t lba, uint64_t count)
-{
-	const struct profile_bad b = { .lba = lba, .count = count, .kind = BAD_READ, .revolutions = 1, .err = -EIO };
-
-	assert_int_equal(profile_add_bad(p, &b), 0);
-}
-
-static void finish(struct profile *p)
-{
-	MUST(profile_finish(p, &err));
-}
-
 static char *read_all(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -98,9 +87,9 @@ static char *read_all(const char *path)
 TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 {
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
-	char words[] = "--range=-30GB --without=files --mapfile=/tmp/surface-map-XXXXXX sda",
-	     *path = strstr(words, "/tmp"), *map;
+	char words[160], path[64], *map;
 	cleanup_run struct sim_run run = { 0 };
+	FOLDER(dir);
 	PROFILE(p, "modern-4tb");
 
 	for (uint64_t k = 0; k < 100; k++) { /* a quarter of the disk: more, and it would be the drive's own way */
@@ -111,11 +100,9 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 		assert_int_equal(profile_add_slow(&p, &slow), 0);
 	}
 	for (size_t i = 0; i < 2; i++)
-		make_bad(&p, bads[i], 8);
-	finish(&p);
-	path[strlen(path) - 4] = '\0';
-	assert_true(mkstemp(path) >= 0);
-	path[strlen(path)] = ' ';
+		plant_bad(&p, bads[i], 8);
+	(void)snprintf(path, sizeof(path), "%s/map", dir.path);
+	(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --mapfile=%s sda", path);
 	run = run_on(&p, words);
 	print_message("slow %.0f, listed %zu\n", sim_figure(&run, "slow_requests"),
 	              result_find_table(run.res, "slow")->nrows);
@@ -127,7 +114,6 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	assert_int_equal(result_has_notice(run.res, "places-cut"),
 	                 sim_figure(&run, "unchecked_places") > SURFACE_LISTED);
 	assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
-	*strchr(path, ' ') = '\0';
 	map = read_all(path);
 	for (size_t i = 0; i < 2; i++) {
 		char line[64];
@@ -136,7 +122,6 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 		assert_non_null(strstr(map, line));
 	}
 	free(map);
-	(void)unlink(path);
 }
 
 /* Halving took 3.4 times as long as the scan, and found 195 weak sectors. */
@@ -173,8 +158,7 @@ TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 
 		if (to - from < count)
 			first = from;
-		make_bad(&p, first, n);
-		finish(&p);
+		plant_bad(&p, first, n);
 		(void)snprintf(words, sizeof(words), "--without=files --range=%d-%d sda", (int)from * 512,
 		               (int)to * 512);
 		run = run_on(&p, words);
@@ -196,8 +180,7 @@ TEST(what_failed_is_no_rate)
 	PROFILE(p, "modern-4tb");
 
 	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
-		make_bad(&p, lba, 8);
-	finish(&p);
+		plant_bad(&p, lba, 8);
 	run = run_on(&p, "--range=-4GB --without=files --time=20m sda");
 	most = 1.05 * truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 1000000000);
 	map = result_find_table(run.res, "map");
@@ -338,8 +321,8 @@ TEST(a_sample_of_a_disk_that_fails_at_its_start_or_everywhere_reads_other_places
 		if (is_all)
 			assert_int_equal(profile_add_fail(&p, &all), 0);
 		else
-			make_bad(&p, 0, 50000);
-		finish(&p);
+			plant_bad(&p, 0, 50000);
+		MUST(profile_finish(&p, &err));
 		run = run_on(&p, is_all ? "--sample --time=100s sda" : "--sample --time=20s --range=0-300MB sda");
 		print_message("%.0f places, %.2f bad\n", sim_figure(&run, "sampled_places"),
 		              sim_figure(&run, "bad_places_ratio"));
@@ -394,8 +377,7 @@ TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 		PROFILE(p, "tiny");
 
 		for (uint64_t lba = 1000; lba < 700000; lba += 500)
-			make_bad(&p, lba, 1);
-		finish(&p);
+			plant_bad(&p, lba, 1);
 		run = run_on(&p, is_asked ? "--block=64K --max-errors=50 sda" : "--block=64K --recheck-all sda");
 		cli_screen(run.res);
 		assert_int_equal(sim_figure(&run, "scanned_ratio") < 1.0, is_asked);
@@ -414,26 +396,24 @@ TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 {
 	const uint64_t lba = 39062496, count = 98304, span = 30000000000;
-	char dir[] = "/tmp/surface-dead-XXXXXX", path[64], words[160];
+	char words[160];
 	double skipped = NAN, hours = 0.0;
-	cleanup_profile struct profile p = { 0 };
+	FOLDER(dir);
+	PROFILE(p, "modern-4tb");
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	load(&p, "modern-4tb");
 	assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ .lba = lba,
 	                                                            .count = count,
 	                                                            .kind = BAD_READ,
 	                                                            .revolutions = 3000,
 	                                                            .err = -EIO }),
 	                 0);
-	finish(&p);
+	MUST(profile_finish(&p, &err));
 	for (int i = 0; i < 20 && !(skipped == 0.0); i++) {
 		bool is_all = !isnan(skipped) && skipped > 0.0 && hours < 0.0;
 		cleanup_run struct sim_run run = { 0 };
 
-		(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --resume --state=%s %s sda", path,
-		               is_all ? "--recheck-all" : "--time=500");
+		(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --resume --state=%s/state %s sda",
+		               dir.path, is_all ? "--recheck-all" : "--time=500");
 		run = run_on(&p, words);
 		assert_true(sim_figure(&run, "scanned_bytes") + sim_figure(&run, "skipped_bytes") ==
 		            sim_figure(&run, "scanned_to_bytes"));
@@ -451,8 +431,6 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 		}
 	}
 	assert_true(skipped == 0.0);
-	(void)unlink(path);
-	(void)rmdir(dir);
 }
 
 /* ---- states that lie ---- */
@@ -530,10 +508,10 @@ static void lie(json_t *doc, int which)
 
 TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 {
-	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
+	char path[64], words[120];
+	FOLDER(dir);
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
 	(void)snprintf(words, sizeof(words), "--range=-2GB --without=files --resume --state=%s sda", path);
 	for (int which = 0; which < 13; which++) {
 		char first[160];
@@ -551,9 +529,7 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 			lie(doc, which);
 		assert_int_equal(json_dump_file(doc, path, JSON_INDENT(1)), 0);
 		json_decref(doc);
-		run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
-		(void)sim_add_disk(run.sim, &p, "sda");
-		sim_set_contents(run.sim, false);
+		run = run_for(&measure_surface, &p, words);
 		if (sim_run(&run) != (which % 12 ? -EINVAL : 0))
 			fail_msg("lie %d: %s", which, run.err.text);
 		if (which % 12 == 0)
@@ -561,26 +537,21 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 		sim_run_end(&run);
 		(void)unlink(path);
 	}
-	(void)rmdir(dir);
 }
 
 TEST(a_state_that_is_no_regular_file_is_refused_at_once)
 {
-	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
-	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
-	cleanup_profile struct profile p = { 0 };
+	char path[64], words[120];
+	FOLDER(dir);
+	PROFILE(p, "modern-4tb");
+	cleanup_run struct sim_run run = run_for(&measure_surface, &p, words);
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
 	(void)snprintf(words, sizeof(words), "--range=-2GB --resume --state=%s sda", path);
-	load(&p, "modern-4tb");
-	(void)sim_add_disk(run.sim, &p, "sda");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(sim_run(&run), -EINVAL);
 	sim_run_done(&run);
 	(void)unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(sim_run(&run), -EINVAL);
-	(void)rmdir(path);
-	(void)rmdir(dir);
 }

@@ -8,41 +8,21 @@
 
 #include <jansson.h>
 
-#include "load.h"
 #include "measure/shared/heads.h"
 #include "mutate.h"
+#include "ran.h"
 #include "report/report.h"
-#include "rows.h"
 #include "saved.h"
-#include "simrun.h"
-#include "wild.h"
 
 extern const struct measure measure_surface, measure_geometry;
 
 static char dir[] = "/tmp/surface-heads-XXXXXX";
 static char geometry_path[64], state_path[64];
 
-static int try_on(const struct profile *p, const struct measure *m, const char *words, struct sim_run *ret)
-{
-	*ret = (struct sim_run){ .sim = sim_new(), .m = m, .words = words };
-	(void)sim_add_disk(ret->sim, p, "sda");
-	sim_set_contents(ret->sim, false);
-	return sim_run(ret);
-}
-
-static struct sim_run run_on(const struct profile *p, const struct measure *m, const char *words)
-{
-	struct sim_run run;
-
-	if (try_on(p, m, words, &run) < 0)
-		fail_msg("%s, %s: %s", p->name, words, run.err.text);
-	return run;
-}
-
 /* Saves its geometry; whether the document tells what the heads have. */
 static bool learn(const struct profile *p, const char *words)
 {
-	cleanup_run struct sim_run run = run_on(p, &measure_geometry, words);
+	cleanup_run struct sim_run run = ran_on(&measure_geometry, p, words);
 	const struct table *t = result_find_table(run.res, "heads");
 	bool is_told = t && t->nrows;
 
@@ -55,7 +35,7 @@ static struct sim_run scan(const struct profile *p, const char *words)
 	static char all[300];
 
 	(void)snprintf(all, sizeof(all), "--without=files --geometry=%s %s sda", geometry_path, words);
-	return run_on(p, &measure_surface, all);
+	return ran_on(&measure_surface, p, all);
 }
 
 static int bad_head(const struct result *res)
@@ -174,16 +154,13 @@ TEST(a_head_that_loses_revolutions_is_named)
 TEST(where_heads_are_alike_none_is_blamed)
 {
 	size_t most = getenv("PLATTER_LONG") ? 200 : TALLY_SEEDS(15), lost = 0;
-	struct profile p;
+	PROFILE(learnt, "quantum-fireball-tm2110a");
 
-	load(&p, "quantum-fireball-tm2110a");
-	assert_true(learn(&p, "sda"));
-	profile_done(&p);
+	assert_true(learn(&learnt, "sda"));
 	for (uint64_t seed = 4; seed < 4 + most; seed++) {
 		cleanup_run struct sim_run run = { 0 };
-		struct err err;
+		PROFILE(p, "quantum-fireball-tm2110a");
 
-		load(&p, "quantum-fireball-tm2110a");
 		p.seed = seed;
 		p.retry_per_gb = seed % 3 ? (double)(1 << seed % 8) : 0;
 		p.unrest_sigma = seed % 2 ? 2 : 0; /* lost in bursts */
@@ -199,12 +176,11 @@ TEST(where_heads_are_alike_none_is_blamed)
 		}
 		if (seed % 4 == 0)
 			p.weak_share = 0.05, p.weak_p = 0.5;
-		assert_int_equal(profile_finish(&p, &err), 0);
+		MUST(profile_finish(&p, &err));
 		run = scan(&p, "");
 		if (bad_head(run.res) >= 0)
 			fail_msg("seed %d: head %d is blamed", (int)seed, bad_head(run.res));
 		lost += sim_figure(&run, "revolutions_lost_per_gb") > 0;
-		profile_done(&p);
 	}
 	print_message("%zu disks, %zu of them lost revolutions\n", most, lost);
 	assert_true(lost > most / 2);
@@ -217,7 +193,6 @@ TEST(portions_and_the_document_say_the_same)
 	struct result *again = result_new("surface"), *res = NULL;
 	const struct table *a, *b;
 	char words[200];
-	struct err err;
 	int portions = 0;
 	PROFILE(p, "quantum-fireball-tm2110a");
 
@@ -234,7 +209,7 @@ TEST(portions_and_the_document_say_the_same)
 	} while (result_has_notice(res, "unfinished"));
 	assert_true(portions > 2);
 	assert_int_equal(bad_head(res), 1);
-	assert_int_equal(measure_surface.again(res, again, &err), 0);
+	MUST(measure_surface.again(res, again, &err));
 	a = result_find_table(res, "by_head");
 	b = result_find_table(again, "by_head");
 	assert_int_equal(a->nrows, b->nrows);
@@ -257,7 +232,6 @@ TEST(compare_tells_that_a_head_has_become_worse)
 	const struct result *res[2];
 	cleanup_result struct result *said = NULL;
 	struct sim_run runs[2];
-	struct err err;
 
 	for (size_t k = 0; k < 2; k++) {
 		PROFILE(p, "quantum-fireball-tm2110a");
@@ -270,12 +244,11 @@ TEST(compare_tells_that_a_head_has_become_worse)
 	}
 	assert_int_equal(bad_head(res[0]), -1);
 	assert_int_equal(bad_head(res[1]), 1);
-	if (report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err));
 	assert_true(said->verdict_is_no);
 	assert_true(result_has_notice(said, "curve"));
 	result_free(said);
-	assert_int_equal(report_compare(&res[1], 1, &res[1], 1, &opt, &said, &err), 0);
+	MUST(report_compare(&res[1], 1, &res[1], 1, &opt, &said, &err));
 	assert_false(said->verdict_is_no);
 	sim_run_end(&runs[0]);
 	sim_run_end(&runs[1]);
@@ -285,11 +258,11 @@ TEST(compare_tells_that_a_head_has_become_worse)
 
 static void refuse(const struct profile *p, const char *sentence)
 {
-	cleanup_run struct sim_run run = { 0 };
 	char words[200];
+	cleanup_run struct sim_run run = run_for(&measure_surface, p, words);
 
 	(void)snprintf(words, sizeof(words), "--geometry=%s sda", geometry_path);
-	if (try_on(p, &measure_surface, words, &run) == 0)
+	if (sim_run(&run) == 0)
 		fail_msg("not refused: %s", sentence);
 	if (!strstr(run.err.text, sentence))
 		fail_msg("%s instead of %s", run.err.text, sentence);
@@ -297,23 +270,19 @@ static void refuse(const struct profile *p, const char *sentence)
 
 TEST(what_is_of_another_disk_or_tells_no_layout_is_refused)
 {
-	struct profile p, other;
 	cleanup_run struct sim_run run = { 0 };
-	struct err err;
+	PROFILE(p, "quantum-fireball-tm2110a");
+	PROFILE(other, "ibm-deskstar-60gxp");
 
-	load(&p, "quantum-fireball-tm2110a");
-	load(&other, "ibm-deskstar-60gxp");
 	(void)unlink(geometry_path);
 	refuse(&p, geometry_path);
 	assert_false(learn(&p, "--quick sda"));
 	refuse(&p, "has neither surfaces nor layout");
 	assert_true(learn(&p, "sda"));
 	refuse(&other, "is the geometry of another disk");
-	run = run_on(&p, &measure_surface, "--without=files --range=-1% sda");
-	assert_int_equal(result_save(run.res, geometry_path, &err), 0);
+	run = ran_on(&measure_surface, &p, "--without=files --range=-1% sda");
+	MUST(result_save(run.res, geometry_path, &err));
 	refuse(&p, "is not a document of `platter geometry`");
-	profile_done(&p);
-	profile_done(&other);
 }
 
 /* Changes of one of the two files, some often; the other stays as it was. */
@@ -356,7 +325,7 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 			char first[320];
 
 			(void)snprintf(first, sizeof(first), "--time=3s %s", words);
-			run = run_on(&p, &measure_surface, first);
+			run = ran_on(&measure_surface, &p, first);
 			assert_true(sim_figure(&run, "scanned_ratio") < 1.0);
 			sim_run_end(&run);
 			for (size_t k = 0; k < 2; k++)
@@ -367,7 +336,8 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 				write_changed(&rng, docs[k], paths[k]);
 			else
 				assert_int_equal(json_dump_file(docs[k], paths[k], JSON_INDENT(1)), 0);
-		r = try_on(&p, &measure_surface, words, &run);
+		run = run_for(&measure_surface, &p, words);
+		r = sim_run(&run);
 		if (r < 0 && strlen(run.err.text) < 20)
 			fail_msg("mutation %zu: %d without a sentence", i, r);
 		ratio = r == 0 ? sim_figure(&run, "scanned_ratio") : 1.0;
@@ -397,13 +367,11 @@ TEST(heads_of_wild_disks_are_true)
 	size_t disks = 0, all = 0, bad = 0;
 
 	for (uint64_t seed = 5001; seed < 5061; seed++) {
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
 		size_t told, wrong;
+		DRAWN(p, seed, NULL);
 
 		if (!getenv("PLATTER_LONG") && seed != 5013 && seed != 5043)
 			continue; /* geometry knows the heads of few: of these */
-		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
 		if (p.kind == DISK_ROTATING && learn(&p, "sda")) {
 			check_heads(&p, &told, &wrong);
 			print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, told, wrong);

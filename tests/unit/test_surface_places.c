@@ -4,9 +4,7 @@
 #include "test.h"
 
 #include "measure/surface/surface.h"
-#include "model.h"
 #include "surfacerun.h"
-#include "wild.h"
 
 /* How many of n weak sectors are found, planted one by one on the disk of this seed; nothing else may be called weak.
  */
@@ -15,12 +13,10 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
-		struct err err;
 		size_t one;
+		DRAWN(p, seed, NULL);
 
-		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
 		plant(&p, first + i * step, p.physical_sector_bytes / p.logical_sector_bytes, 1);
 		run = run_on(&p, words);
 		one = count_kind(run.res, "always", first + i * step);
@@ -122,18 +118,14 @@ TEST(what_hides_weak_places_is_reported_and_only_there)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_profile struct profile p = { 0 };
+		cleanup_profile struct profile p =
+			cases[i].profile ? profile_named(cases[i].profile) : profile_drawn(cases[i].seed, NULL);
 		cleanup_run struct sim_run run = { 0 };
-		struct err err;
 
-		if (cases[i].profile)
-			load(&p, cases[i].profile);
-		else
-			assert_int_equal(profile_wild(&p, cases[i].seed, NULL, &err), 0);
 		if (cases[i].interface_bytes_per_s > 0)
 			p.interface_bytes_per_s = cases[i].interface_bytes_per_s;
 		if (cases[i].is_quiet)
-			assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
+			MUST(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err));
 		run = run_on(&p, cases[i].words);
 		if (result_has_notice(run.res, cases[i].code) != cases[i].is_reported)
 			fail_msg("case %zu: %s", i, cases[i].code);
@@ -146,12 +138,9 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 	size_t slow = 0;
 
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
+		DRAWN(p, seed, "cloud");
+		cleanup_run struct sim_run run = run_on(&p, "--range=-8GB --without=files sda");
 
-		assert_int_equal(profile_wild(&p, seed, "cloud", &err), 0);
-		run = run_on(&p, "--range=-8GB --without=files sda");
 		slow += (size_t)sim_figure(&run, "slow_requests");
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	}
@@ -161,18 +150,16 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 /* Beside what is trimmed, and answered sooner, any sector takes longer; on its other side it does not. */
 TEST(a_place_is_read_beside_both_sides_of_it)
 {
-	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = { 0 };
-	struct err err;
+	DRAWN(p, 3029, NULL);
 
-	assert_int_equal(profile_wild(&p, 3029, NULL, &err), 0);
 	p.trimmed_us = 1500; /* no hit of the cache, by time */
 	for (uint64_t k = 0; k < 40; k++) {
 		const struct profile_range hole = { .lba = 72000000 + 240000 * k, .count = 180000 };
 
 		assert_int_equal(profile_add_trim(&p, &hole), 0);
 	}
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	run = run_on(&p, "--range=36.8GB-41.6GB --without=files sda");
 	assert_true(sim_figure(&run, "passing_places") > 10);
 	assert_int_equal(count_kind(run.res, "passing", UINT64_MAX), 0);
@@ -189,12 +176,9 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 	uint64_t passed = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
+		DRAWN(p, seeds[i], "bridge");
+		cleanup_run struct sim_run run = run_on(&p, "--range=-2GB --without=files sda");
 
-		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
-		run = run_on(&p, "--range=-2GB --without=files sda");
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 		passed += (uint64_t)(sim_figure(&run, "passing_places") + sim_figure(&run, "once_places"));
 	}
