@@ -131,7 +131,7 @@ TEST(what_is_written_wrongly_is_found_and_named_by_its_lba)
 	struct rng rng;
 
 	rng_init(&rng, 56, 0);
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < TALLY_SEEDS(250); i++) {
 		struct profile_miswrite m = draw(&rng, (enum miswrite_kind)(i % 5));
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
@@ -235,7 +235,7 @@ static void forget(struct killer *k)
 	disk_set_gone(sim_model(k->sd), false);
 }
 
-#define SLOW_RATE 1.28e6             /* so that each pass takes minutes */
+#define SLOW_RATE 0.64e6             /* so that each pass takes minutes */
 #define UNFLUSHED (51.0 * SLOW_RATE) /* a leg of writing */
 
 /* Killed in this phase, and again in it, and so on; returns the kills. */
@@ -253,7 +253,7 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 	(void)snprintf(words, sizeof(words), "--write --destroy-data=SIM00000SSD %s --resume --state=%s sda",
 	               in->is_of_check ? "--history=/nowhere --time=5s" : "", path);
 	small_ssd(&p);
-	p.capacity_lba = 64 * SECTORS;
+	p.capacity_lba = 32 * SECTORS;
 	p.interface_bytes_per_s = SLOW_RATE;
 	MUST(profile_add_miswrite(&p, &m));
 	MUST(profile_finish(&p, &err));
@@ -303,7 +303,7 @@ TEST(killed_in_any_phase_it_goes_on_skips_nothing_and_writes_nothing_twice)
 	rng_init(&rng, 57, 0);
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	for (size_t i = 0; kills < 100; i++)
+	for (size_t i = 0; kills < TALLY_SEEDS(80); i++)
 		kills += burn_killed(&rng, path, &phases[i % ARRAY_LEN(phases)]);
 	print_message("%d kills\n", kills);
 	(void)rmdir(dir);

@@ -69,9 +69,9 @@ static const struct same_case {
 	{ &measure_transactions, "tiny", "--users=30 --ios=1 --think=500ms --time=60s", 25, 1000 },
 	{ &measure_transactions, "tiny", "--arrivals=40 --ios=1 --time=60s", 25, 1000 },
 	{ &measure_seek, "tiny", "--time=60s", 10, 1000 },
-	{ &measure_seek, "tiny", "--without=queue", 5, 300 },
+	{ &measure_seek, "tiny", "--without=queue", 3, 300 },
 	{ &measure_geometry, "tiny", "--quick", 25, 1000 },
-	{ &measure_geometry, "tiny", "", 5, 300 },
+	{ &measure_geometry, "tiny", "", 3, 300 },
 	{ &measure_zones, "tiny", "", 20, 500 },
 };
 

@@ -5,7 +5,7 @@
 #include "model/lossy.h"
 
 #define N     300
-#define SEEDS 300
+#define SEEDS TALLY_SEEDS(300)
 #define USUAL 0.005
 #define LEAST 0.03
 

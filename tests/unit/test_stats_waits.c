@@ -4,7 +4,7 @@
 
 #include "queue_laws.h"
 
-#define RUNS     200
+#define RUNS     100
 #define USERS    10
 #define TICKS    1e6 /* of a service */
 #define FIGURES  5   /* throughput, mean, three quantiles */

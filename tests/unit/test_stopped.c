@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program that did not run for a while: frozen with its container, stopped, suspended. Its disk did nothing wrong. */
-#include "test.h"
-
-#include "load.h"
-#include "rows.h"
-#include "simrun.h"
-#include "wild.h"
+#include "ran.h"
 
 extern const struct measure measure_seek, measure_stream, measure_surface, measure_sustain, measure_transactions,
 	measure_zones;
@@ -24,11 +19,10 @@ static void freeze(void *arg)
 static struct sim_run run_on(const struct measure *m, const char *profile, const char *words, unsigned freezes,
                              uint64_t every_ns)
 {
-	struct sim_run run = { .sim = sim_new(), .m = m, .words = words };
+	PROFILE(p, profile);
+	struct sim_run run = run_for(m, &p, words);
 
 	frozen = run.sim;
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
 	for (unsigned i = 0; i < freezes; i++)
 		sim_at(run.sim, (i + 1) * every_ns + i * FROZEN_NS, freeze, NULL);
 	MUST_RUN(run);
@@ -102,8 +96,7 @@ TEST(what_a_freeze_took_is_in_no_figure)
 /* Each fiftieth read takes a minute. */
 TEST(a_disk_that_stalls_again_and_again_is_one_notice_with_a_count)
 {
-	struct err err = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = "--seed=3 sda" };
+	cleanup_run struct sim_run run = { 0 };
 	unsigned n = 0;
 	PROFILE(p, "tiny");
 
@@ -113,10 +106,8 @@ TEST(a_disk_that_stalls_again_and_again_is_one_notice_with_a_count)
 	                                                              .short_bytes = UINT64_MAX,
 	                                                              .delay_s = 60 }),
 	                 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	MUST_RUN(run);
+	MUST(profile_finish(&p, &err));
+	run = ran_on(&measure_surface, &p, "--seed=3 sda");
 	assert_int_equal(notices(&run, "stalled"), 1);
 	for (size_t i = 0; i < run.res->nnotices; i++)
 		if (strcmp(run.res->notices[i].code, "stalled") == 0)
@@ -139,21 +130,15 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 {
 	static struct sim_user users[SPELLS];
 	static uint64_t took[SPELLS][400];
-	unsigned regions = 0, read = 0;
+	unsigned regions = 0, read = 0, runs = TALLY_SEEDS(24);
 
-	for (unsigned seed = 1; seed <= 24; seed++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
-		struct sim_disk *sd;
-		cleanup_profile struct profile p = { 0 };
+	for (unsigned seed = 1; seed <= runs; seed++) {
 		char words[32];
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, seed, "nearline", &err), 0);
-		sd = sim_add_disk(run.sim, &p, "sda");
+		DRAWN(p, seed, "nearline");
+		cleanup_run struct sim_run run = run_for(&measure_zones, &p, words);
+		struct sim_disk *sd = sim_find(run.sim, "sda");
 
 		(void)snprintf(words, sizeof(words), "--seed=%u sda", seed);
-		run.words = words;
-		sim_set_contents(run.sim, false);
 		for (unsigned i = 0; i < SPELLS; i++) {
 			users[i] = (struct sim_user){ .sd = sd,
 				                      .rhythm = SIM_USER_THINKS,
@@ -169,8 +154,8 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 		for (unsigned i = 0; i < SPELLS; i++)
 			sim_user_wait(&users[i]);
 	}
-	print_message("  %u of 24 runs with others, %u with slow regions\n", read, regions);
-	assert_int_equal(read, 24);
+	print_message("  %u of %u runs with others, %u with slow regions\n", read, runs, regions);
+	assert_int_equal(read, runs);
 	assert_int_equal(regions, 0);
 }
 

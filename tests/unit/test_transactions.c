@@ -121,7 +121,7 @@ TEST(arrivals_are_poisson_at_every_rate)
 	cleanup_free double *gap = calloc(DRAWS, sizeof(*gap));
 
 	assert_non_null(gap);
-	for (size_t k = 0; k < ARRAY_LEN(rates); k++) {
+	for (size_t k = 0; k < TALLY_FIRST(ARRAY_LEN(rates), 1); k++) {
 		const uint64_t n = 9000000;
 		double at_ns = 0.0;
 		uint64_t before = 0, last = 0;
@@ -210,7 +210,7 @@ struct truth_of_queue {
 	double value;
 };
 
-#define PROGRAM_RUNS 40 /* PLATTER_QUEUES=9001-9200: these seeds */
+#define PROGRAM_RUNS TALLY_SEEDS(40) /* PLATTER_QUEUES=9001-9200: these seeds */
 
 static unsigned choose_runs(unsigned *ret_first)
 {
@@ -331,7 +331,7 @@ TEST(more_arrivals_than_it_can_do_are_no_steady_state)
 {
 	static const char *const words[] = { "--arrivals=% --ios=1 --time=60s", "--arrivals=% --ios=1 --count=12000" };
 
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < TALLY_SEEDS(20); i++) {
 		cleanup_run struct sim_run run = run_on_server(words[i % 2], 200, i / 2 + 1);
 		double arrived = sim_figure(&run, "arrived_per_s"), ended = sim_figure(&run, "transactions_per_s");
 		const struct figure *f = result_find_figure(run.res, "queue_growth_per_s");
