@@ -26,13 +26,15 @@ status=$?
 [ "$(written)" = 0 ] && ok || bad "$(written) writes without consent"
 [ "$failures" = 0 ] || finish
 
-burn() { "$PLATTER" surface --write --destroy-data="${dev##*/}" --quiet --state="$work/state" --resume "$@" "$dev" 2>"$work/err"; }
-burn & # killed while it writes, or reads: the state is of the last minute, or there is none yet
+# Killed while it writes, or reads: the state is of the last minute, or there is none yet.
+"$PLATTER" surface --write --destroy-data="${dev##*/}" --quiet --state="$work/state" --resume "$dev" 2>"$work/err" &
 pid=$!
-sleep 14
-kill -9 "$pid"
+has_written() { [ "$(written)" -gt 5 ]; }
+until_there has_written || bad "nothing is written"
+sleep 3
+kill -9 "$pid" || bad "it had ended before it was killed"
 wait "$pid" 2>/dev/null
-burn --json="$work/burn.json"
+"$PLATTER" surface --write --destroy-data="${dev##*/}" --quiet --state="$work/state" --resume --json="$work/burn.json" "$dev" 2>"$work/err"
 status=$?
 [ "$status" = 5 ] && ok || bad "status $status instead of 5: $(cat "$work/err")"
 python3 - "$work/burn.json" <<'EOF' && ok || bad "the places are others"

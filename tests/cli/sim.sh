@@ -31,22 +31,22 @@ for command in $(cat "$dir/commands"); do
 	jq -r '.tables | keys[]' "$dir/a.json" >"$dir/tables"
 	elapsed=$(jq '.head.elapsed_s' "$dir/a.json")
 
-	"$PLATTER" "$command" sim:tiny --seed=7 >/dev/full 2>"$dir/err" && fail "$last >/dev/full: exit status 0"
+	# The same seed gives the same numbers, where the text cannot be written as well; another engine a document.
+	"$PLATTER" "$command" sim:tiny --seed=7 --json="$dir/b.json" >/dev/full 2>"$dir/err" && fail "$last >/dev/full: exit status 0"
 	grep -q 'Writing to standard output failed (ENOSPC)' "$dir/err" || fail "$last >/dev/full: $(cat "$dir/err")"
-
-	# The same seed gives the same numbers; another engine a document as well.
-	run $open "$command" sim:tiny --seed=7 --json="$dir/b.json" --quiet
-	out_is_empty
 	for file in a b; do
 		jq -S '{status, figures, intervals, tables, faults, elapsed: .head.elapsed_s}' "$dir/$file.json" >"$dir/$file.plain"
 	done
 	cmp -s "$dir/a.plain" "$dir/b.plain" || fail "$last: the same seed gave other numbers"
 	run $open "$command" sim:tiny --engine=sim-sync --quiet --json="$dir/b.json"
+	out_is_empty
 	tried=$((tried + 1))
 	[ "$(jq '.head.elapsed_s > 1' "$dir/a.json")" = true ] || continue # nothing to interrupt
 
 	# Interrupted: valid, marked, and never longer than the moment allows.
-	for part in 0 0.0001 0.01 0.1 0.25 0.4 0.6 0.8 0.95 0.999; do
+	parts="0 0.0001 0.01 0.1 0.25 0.4 0.6 0.8 0.95 0.999"
+	[ -z "${SANITIZED-}" ] || parts="0 0.01 0.4 0.95"
+	for part in $parts; do
 		at=$(jq -n "$elapsed * $part")
 		rm -f "$dir/c.json"
 		PLATTER_SIM_SIGNAL="2@$at" "$PLATTER" "$command" sim:tiny --seed=7 --json="$dir/c.json" >"$dir/out" 2>"$dir/err"

@@ -208,14 +208,14 @@ static void loop(const struct measure *m, const char *words, unsigned kept)
 		bool takes_all;
 
 		(void)one_run(m, words, call, HOW_EIO, 0, kept, &t);
-		takes_all = getenv("PLATTER_LONG") || t.most <= 64;
+		takes_all = getenv("PLATTER_LONG") || t.most <= 64 / TALLY_SHARE;
 		print_message("%s: %" PRIu64 " calls of %s\n", m->name, t.most, call_names[call]);
 		for (enum how how = HOW_EIO; how < HOWS; how++) {
 			if ((how == HOW_ENOSPC && call == CALL_READ) ||
 			    ((how == HOW_SHORT || how == HOW_ZERO) && call == CALL_FLUSH))
 				continue;
 			for (uint64_t nth = 1; one_run(m, words, call, how, nth, kept, &t);
-			     nth += takes_all || nth < 16 ? 1 : nth / 4)
+			     nth += takes_all || nth < 16 / TALLY_SHARE ? 1 : 1 + nth / 4)
 				t.calls++;
 		}
 	}
