@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 
 #define LONG_BASE 256 /* getopt_long's value of the i-th option is LONG_BASE + i: never a letter */
@@ -89,14 +90,11 @@ static int parse_choice(const struct opt *o, const char *text, int *ret, struct 
 	size_t n = 0;
 
 	for (; o->choices[n]; n++) {
-		size_t used = strlen(list);
-
 		if (strcmp(text, o->choices[n]) == 0) {
 			*ret = (int)n;
 			return 0;
 		}
-		(void)snprintf(list + used, sizeof(list) - used, "%s%s", n ? ", " : "",
-		               o->choices[n]); /* cut is fine */
+		str_list(list, sizeof(list), ", ", "%s", o->choices[n]);
 	}
 	near = opt_nearest(text, o->choices, n);
 	if (near)

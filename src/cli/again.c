@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 
@@ -12,9 +13,9 @@ static void add_name(char *text, size_t len, const char *name)
 	size_t used = strlen(text);
 
 	if (used + strlen(name) + 8 < len)
-		(void)snprintf(text + used, len - used, "%s%s", used ? ", " : "", name);
+		str_list(text, len, ", ", "%s", name);
 	else if (used >= 3 && strcmp(text + used - 3, "...") != 0)
-		(void)snprintf(text + used, len - used, "...");
+		str_add(text, len, "...");
 }
 
 /* Which figures of part are not in the document, or not the same. */

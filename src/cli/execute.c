@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "cli/execute.h"
 #include "cli/shelf.h"
 
@@ -266,11 +267,8 @@ static void log_start(struct run *run)
 {
 	char text[512] = "start";
 
-	for (size_t i = 0; i < run->noperands; i++) {
-		size_t used = strlen(text);
-
-		(void)snprintf(text + used, sizeof(text) - used, " %s", run->operands[i]); /* cut is fine */
-	}
+	for (size_t i = 0; i < run->noperands; i++)
+		str_add(text, sizeof(text), " %s", run->operands[i]);
 	log_it(run, text);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "cli/cli.h"
 
@@ -168,9 +169,8 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 	if (!isnan(left_s))
 		left_text(left, sizeof(left), left_s);
 	(void)snprintf(line, sizeof(line), "%s: %s", p->name, p->phase);
-	used = strlen(line);
 	if (p->is_known)
-		(void)snprintf(line + used, sizeof(line) - used, " %3.0f %%", floor(100.0 * p->done));
+		str_add(line, sizeof(line), " %3.0f %%", floor(100.0 * p->done));
 	/* A long figure (names of targets) must not push the time left out. */
 	room = columns(line) + columns(left) + 3;
 	(void)report_printable(now, sizeof(now), figure ? figure : "",
@@ -179,8 +179,7 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 	used = columns(line) + columns(tail);
 	if (p->is_known && used + BAR_MIN + 3 <= width)
 		add_bar(line, sizeof(line), width - used, p->done);
-	used = strlen(line);
-	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
+	str_add(line, sizeof(line), "%s", tail);
 	used = report_printable(shown, sizeof(shown), line, (unsigned)width, true); /* names of targets are in it */
 	/* Spaces wipe the rest of the old line on any terminal, also one without escapes. */
 	fprintf(p->out, "\r%s%*s\r", shown, (int)(p->drawn > used ? p->drawn - used : 0), "");

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 
@@ -30,7 +31,7 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 	buf[0] = '\0';
 	if (half > VALUE_KNOWN * fabs(v)) {
 		(void)report_number(buf, len, &scale, f->ci.low);
-		(void)snprintf(buf + strlen(buf), len - strlen(buf), " to ");
+		str_add(buf, len, " to ");
 		v = f->ci.high;
 	}
 	(void)report_with_unit(buf + strlen(buf), len - strlen(buf), &scale, v);
@@ -68,8 +69,9 @@ static void count_text(double n, const char *noun, size_t bytes, char *buf, size
 
 /* What stands for "{name}", "{name~}", "{name%}", "{name@ratio}", "{name:noun}" or "{name#noun}"; false: there is
  * nothing to be said. */
-static bool mention(const struct result *res, const char *what, size_t bytes, char *buf, size_t len)
+static bool mention(void *arg, const char *what, size_t bytes, char *buf, size_t len)
 {
+	const struct result *res = arg;
 	size_t name_bytes = strcspn(what, "~%:@#}");
 	char name[64];
 	const struct figure *f;
@@ -92,31 +94,6 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 	return what[name_bytes] != '~' || isfinite(f->ci.low);
 }
 
-static bool fill_clause(const struct result *res, const char *text, char *buf, size_t len)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	while (*text && used + 1 < len) {
-		size_t plain = strcspn(text, "{");
-		char value[600]; /* a sentence */
-		size_t bytes;
-
-		(void)snprintf(buf + used, len - used, "%.*s", (int)plain, text);
-		used += strlen(buf + used);
-		text += plain;
-		if (!*text)
-			break;
-		bytes = strcspn(++text, "}");
-		if (!mention(res, text, bytes, value, sizeof(value)))
-			return false;
-		(void)snprintf(buf + used, len - used, "%s", value);
-		used += strlen(buf + used);
-		text += bytes + 1;
-	}
-	return true;
-}
-
 static bool is_meant(const struct result *res, const struct clause *c)
 {
 	double any = figure_number(c->if_any ? result_find_figure(res, c->if_any) : NULL),
@@ -134,20 +111,18 @@ static void say_ending(struct result *res, char *answer, size_t len)
 		                                   [STATUS_DEVICE_GONE] = "the disk disappeared" };
 	const struct figure *said = result_find_figure(res, "ended_by");
 	const char *why = how[res->status];
-	size_t used = strlen(answer);
 
 	if (!why && result_has_notice(res, "too-many-errors"))
 		why = "too many requests failed";
 	else if (!why && result_has_notice(res, "time-over"))
 		why = how[STATUS_ENDED_EARLY];
-	else if (!why && !used && result_fault_count(res))
+	else if (!why && !*answer && result_fault_count(res))
 		why = "requests failed";
-	if (!used && !res->verdict_is_no && res->status != STATUS_RUNNING) /* which has no answer yet */
+	if (!*answer && !res->verdict_is_no && res->status != STATUS_RUNNING) /* which has no answer yet */
 		res->verdict_is_open = true;
-	if (why && (!used || !said || said->value.is_null || !strstr(answer, said->value.str)))
-		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", why,
-		               used ? "the end" : "there was an answer");
-	else if (!used && (res->status == STATUS_COMPLETE || res->status == STATUS_WITH_ERRORS))
+	if (why && (!*answer || !said || said->value.is_null || !strstr(answer, said->value.str)))
+		str_list(answer, len, "; ", "%s before %s", why, *answer ? "the end" : "there was an answer");
+	else if (!*answer && (res->status == STATUS_COMPLETE || res->status == STATUS_WITH_ERRORS))
 		(void)snprintf(answer, len, "too little was measured for an answer");
 }
 
@@ -159,15 +134,14 @@ void cli_screen(struct result *res)
 	size_t silent = 0; /* clauses in a row that were not said */
 
 	for (const struct clause *c = first; c && c->text; c++) {
-		size_t used = strlen(answer);
-
-		if (silent < c->instead_of || !is_meant(res, c) || !fill_clause(res, c->text, one, sizeof(one))) {
+		if (silent < c->instead_of || !is_meant(res, c) ||
+		    !str_fill(one, sizeof(one), c->text, &(struct str_source){ mention, res })) {
 			silent++;
 			continue;
 		}
 		silent = 0;
 		res->verdict_is_open |= c->is_open && !res->verdict_is_no;
-		(void)snprintf(answer + used, sizeof(answer) - used, "%s%s", used ? "; " : "", one);
+		str_list(answer, sizeof(answer), "; ", "%s", one);
 	}
 	if (first && !result_find_table(res, "plan")) {
 		result_set(&res->shows, m->screen->shows);
@@ -176,7 +150,6 @@ void cli_screen(struct result *res)
 	if (!*answer)
 		return;
 	answer[0] = (char)toupper((unsigned char)answer[0]);
-	if (strlen(answer) + 1 < sizeof(answer))
-		memcpy(answer + strlen(answer), ".", 2);
+	str_add(answer, sizeof(answer), ".");
 	result_set(&res->answer, answer);
 }

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "device/device.h"
 
@@ -53,17 +54,6 @@ static void add_reason(struct reasons *r, int code, const char *sentence)
 	r->len += (size_t)snprintf(r->text + r->len, sizeof(r->text) - r->len, "%s%s", r->len ? "\n  " : "", sentence);
 }
 
-static void append(char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void append(char *buf, size_t len, const char *fmt, ...)
-{
-	size_t at = strlen(buf);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(buf + at, len - at, fmt, ap); /* cut is fine */
-	va_end(ap);
-}
-
 /* An option that is wanted, once. */
 static void ask(struct decision *d, const char *sentence, const char *option, const char *word)
 {
@@ -73,7 +63,7 @@ static void ask(struct decision *d, const char *sentence, const char *option, co
 	(void)snprintf(text, sizeof(text), strpbrk(word, " \t'\"$`\\*?;&|<>()#!~") ? " --%s='%s'" : " --%s=%s", option,
 	               word);
 	if (!strstr(d->options, text))
-		append(d->options, sizeof(d->options), "%s", text);
+		str_add(d->options, sizeof(d->options), "%s", text);
 }
 
 static bool names_root(const struct finding *f)
@@ -167,8 +157,8 @@ static void find_name(const struct device *dev, enum write_kind kind, const stru
 		               "Writing destroys all that is on it (%s); if that may go, add --%s=%s.", who, option,
 		               names.v[0]);
 	if (names.is_kernel_name)
-		append(text, sizeof(text),
-		       " (It shows no serial number or other name that would stay the same after the next start.)");
+		str_add(text, sizeof(text),
+		        " (It shows no serial number or other name that would stay the same after the next start.)");
 	ask(d, text, option, names.v[0]);
 }
 
@@ -289,7 +279,7 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
 		n -= n > 0 && d.barred.text[n - 1] == '.'; /* it becomes part of a sentence */
 		(void)snprintf(buf, len, "no: %.*s", (int)n, d.barred.text);
 		if (d.barred.n > 1)
-			append(buf, len, " (and %zu more)", d.barred.n - 1);
+			str_add(buf, len, " (and %zu more)", d.barred.n - 1);
 		return false;
 	}
 	if (dev->kind == DEVICE_FILE) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/units.h"
 #include "device/device.h"
 
@@ -202,12 +203,10 @@ static const char *shared_names(const struct device *dev)
 
 static const char *ranges_text(const struct device *dev, char *buf, size_t len)
 {
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < dev->nranges && at < len; i++)
-		at += (size_t)snprintf(buf + at, len - at, "%s%" PRIu64 "+%" PRIu64, i ? " " : "",
-		                       dev->ranges[i].first_byte, dev->ranges[i].bytes);
-	return at ? buf : NULL;
+	buf[0] = '\0';
+	for (uint32_t i = 0; i < dev->nranges; i++)
+		str_list(buf, len, " ", "%" PRIu64 "+%" PRIu64, dev->ranges[i].first_byte, dev->ranges[i].bytes);
+	return *buf ? buf : NULL;
 }
 
 /* Null where there is no disk that it could be of. */

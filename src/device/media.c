@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "device/media.h"
@@ -183,17 +184,12 @@ void media_look(int fd, uint64_t first, uint64_t end, struct media *ret)
 
 char *media_text(const struct media *m, char *buf, size_t len)
 {
-	size_t used = 0;
+	char size[32];
 
 	buf[0] = '\0';
-	for (size_t i = MEDIA_DATA + 1; i < MEDIA_KINDS && used < len; i++) {
-		char size[32];
-
-		if (!m->bytes[i])
-			continue;
-		(void)snprintf(buf + used, len - used, "%s%s are %s", used ? ", " : "",
-		               units_bytes_dec(size, sizeof(size), m->bytes[i]), media_kind_names[i]);
-		used += strlen(buf + used);
-	}
+	for (size_t i = MEDIA_DATA + 1; i < MEDIA_KINDS; i++)
+		if (m->bytes[i])
+			str_list(buf, len, ", ", "%s are %s", units_bytes_dec(size, sizeof(size), m->bytes[i]),
+			         media_kind_names[i]);
 	return buf;
 }

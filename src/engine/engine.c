@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "base/xalloc.h"
 
 #define HUGE_BYTES     (2ull << 20)
@@ -231,8 +232,6 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 	char names[128] = "auto";
 
 	for (; *list; list++) {
-		size_t at = strlen(names);
-
 		if (strcmp((*list)->name, name) == 0) {
 			int r = open_one(eng, *list, cfg, err);
 
@@ -242,7 +241,7 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 					"io_uring hands every request for this device to a kernel thread: auto would take another engine");
 			return r;
 		}
-		(void)snprintf(names + at, sizeof(names) - at, ", %s", (*list)->name); /* a cut list will do */
+		str_add(names, sizeof(names), ", %s", (*list)->name);
 	}
 	return err_set(err, -EINVAL, "There is no engine \"%s\"; there are: %s.", name, names);
 }

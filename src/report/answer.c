@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/alike.h"
 
@@ -126,15 +127,13 @@ static void lay_over(struct result *out, const struct result *const *pair)
 /* How many rows have that verdict; their figures, some of them, behind text. */
 static size_t name_rows(const struct table *t, const char *is, char *text, size_t len)
 {
-	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "label"), n = 0,
-	       used = strlen(text);
+	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "label"), n = 0;
 
 	for (size_t i = 0; i < t->nrows; i++)
-		if (!strcmp(table_string(t, i, verdict), is) && ++n <= 3 && used + 150 < len)
-			used += (size_t)snprintf(text + used, len - used, n == 1 ? " %s: %.60s" : ", %.0s%.60s", is,
-			                         table_string(t, i, name));
+		if (!strcmp(table_string(t, i, verdict), is) && ++n <= 3)
+			str_add(text, len, n == 1 ? " %s: %.60s" : ", %.0s%.60s", is, table_string(t, i, name));
 	if (n)
-		(void)snprintf(text + used, len - used, n > 3 ? " and %zu more." : ".%.0zu", n > 3 ? n - 3 : 0);
+		str_add(text, len, n > 3 ? " and %zu more." : ".%.0zu", n > 3 ? n - 3 : 0);
 	return n;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/disks.h"
 
@@ -195,27 +196,21 @@ static const struct field changed_fields[] = {
 };
 
 /* "; worse: A, B and 3 more" */
-static size_t list_disks(const struct fleet *f, enum fleet_state from, enum fleet_state to, const char *word, char *buf,
-                         size_t len)
+static void list_disks(const struct fleet *f, enum fleet_state from, enum fleet_state to, const char *word, char *buf)
 {
-	size_t at = 0, n = 0;
+	size_t n = 0;
 
-	for (size_t d = 0; d < f->ndisks; d++) {
-		if (f->disks[d].state < from || f->disks[d].state > to)
-			continue;
-		if (n < DISKS_NAMED && at < len)
-			at += (size_t)snprintf(buf + at, len - at, "%s%s%.40s", n ? ", " : "; ", n ? "" : word,
-			                       alike_disk(f->disks[d].v[0]));
-		n++;
-	}
-	if (n > DISKS_NAMED && at < len)
-		at += (size_t)snprintf(buf + at, len - at, " and %zu more", n - DISKS_NAMED);
-	return at < len ? at : len - 1;
+	for (size_t d = 0; d < f->ndisks; d++)
+		if (f->disks[d].state >= from && f->disks[d].state <= to && n++ < DISKS_NAMED)
+			str_add(buf, FLEET_SENTENCE - 2, "%s%s%.40s", n > 1 ? ", " : "; ", n > 1 ? "" : word,
+			        alike_disk(f->disks[d].v[0]));
+	if (n > DISKS_NAMED)
+		str_add(buf, FLEET_SENTENCE - 2, " and %zu more", n - DISKS_NAMED);
 }
 
 static char *changed_sentence(const struct fleet *f, char *buf)
 {
-	size_t n = 0, at;
+	size_t n = 0;
 	bool is_trend = f->ndisks && f->disks[0].quiet == FLEET_STEADY;
 
 	for (size_t d = 0; d < f->ndisks; d++)
@@ -225,14 +220,14 @@ static char *changed_sentence(const struct fleet *f, char *buf)
 		               is_trend ? "changes over time" : "is different in B");
 		return buf;
 	}
-	at = (size_t)snprintf(buf, FLEET_SENTENCE, "%zu of %zu disks %s", n, f->ndisks,
-	                      is_trend ? n == 1 ? "changes over time" : "change over time"
-	                      : n == 1 ? "differs from A"
-	                               : "differ from A");
-	at += list_disks(f, FLEET_FAILING, FLEET_WORSE, "worse: ", buf + at, FLEET_SENTENCE - 2 - at);
-	at += list_disks(f, FLEET_BETTER, FLEET_BETTER, "better: ", buf + at, FLEET_SENTENCE - 2 - at);
-	at += list_disks(f, FLEET_WATCH, FLEET_DIFFERENT, "otherwise: ", buf + at, FLEET_SENTENCE - 2 - at);
-	(void)snprintf(buf + at, FLEET_SENTENCE - at, ".");
+	(void)snprintf(buf, FLEET_SENTENCE, "%zu of %zu disks %s", n, f->ndisks,
+	               is_trend ? n == 1 ? "changes over time" : "change over time"
+	               : n == 1 ? "differs from A"
+	                        : "differ from A");
+	list_disks(f, FLEET_FAILING, FLEET_WORSE, "worse: ", buf);
+	list_disks(f, FLEET_BETTER, FLEET_BETTER, "better: ", buf);
+	list_disks(f, FLEET_WATCH, FLEET_DIFFERENT, "otherwise: ", buf);
+	str_add(buf, FLEET_SENTENCE, ".");
 	return buf;
 }
 

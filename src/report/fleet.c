@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/fleet.h"
 #include "verdict/verdict.h"
@@ -348,32 +349,29 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 
 char *fleet_sentence(const struct fleet *f, char *buf)
 {
-	size_t count[FLEET_FEW + 1] = { 0 }, bad, at;
+	size_t count[FLEET_FEW + 1] = { 0 }, bad;
 
 	for (size_t d = 0; d < f->ndisks; d++)
 		count[f->disks[d].state]++;
 	bad = count[FLEET_FAILING] + count[FLEET_WORSE];
-	at = (size_t)snprintf(buf, FLEET_SENTENCE,
-	                      bad == 1 ? "1 of %zu disks is going bad" : "%2$zu of %1$zu disks are going bad",
-	                      f->ndisks, bad);
+	(void)snprintf(buf, FLEET_SENTENCE,
+	               bad == 1 ? "1 of %zu disks is going bad" : "%2$zu of %1$zu disks are going bad", f->ndisks, bad);
 	if (!bad)
-		at = (size_t)snprintf(buf, FLEET_SENTENCE, "None of %zu disks is seen to go bad", f->ndisks);
-	for (size_t d = 0; d < bad && at < FLEET_SENTENCE / 2; d++)
-		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, "%s%.40s",
-		                       d == 0         ? ": "
-		                       : d + 1 == bad ? " and "
-		                                      : ", ",
-		                       alike_disk(f->disks[d].v[0]));
-	at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, ".");
+		(void)snprintf(buf, FLEET_SENTENCE, "None of %zu disks is seen to go bad", f->ndisks);
+	for (size_t d = 0; d < bad && strlen(buf) < FLEET_SENTENCE / 2; d++)
+		str_add(buf, FLEET_SENTENCE, "%s%.40s",
+		        d == 0         ? ": "
+		        : d + 1 == bad ? " and "
+		                       : ", ",
+		        alike_disk(f->disks[d].v[0]));
+	str_add(buf, FLEET_SENTENCE, ".");
 	if (count[FLEET_WATCH])
-		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, " %zu to watch.", count[FLEET_WATCH]);
+		str_add(buf, FLEET_SENTENCE, " %zu to watch.", count[FLEET_WATCH]);
 	if (count[FLEET_ODD])
-		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, " %zu unlike the others of the model.",
-		                       count[FLEET_ODD]);
+		str_add(buf, FLEET_SENTENCE, " %zu unlike the others of the model.", count[FLEET_ODD]);
 	if (count[FLEET_FEW])
-		(void)snprintf(buf + at, FLEET_SENTENCE - at,
-		               " Of %zu too little is measured for a verdict; platter check gives one.",
-		               count[FLEET_FEW]);
+		str_add(buf, FLEET_SENTENCE, " Of %zu too little is measured for a verdict; platter check gives one.",
+		        count[FLEET_FEW]);
 	return buf;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "report/html.h"
 #include "report/svg.h"
 
@@ -17,13 +18,9 @@ static int refuse(const struct result *const *res, size_t n, const char *name, s
 	char names[512] = "";
 
 	for (size_t which = 0; which < n; which++)
-		for (size_t i = 0; i < res[which]->nplots; i++) {
-			size_t used = strlen(names);
-
+		for (size_t i = 0; i < res[which]->nplots; i++)
 			if (plot_has_points(res, which, i))
-				(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-				               name_of(&res[which]->plots[i]));
-		}
+				str_list(names, sizeof(names), ", ", "%s", name_of(&res[which]->plots[i]));
 	if (!names[0])
 		return err_set(err, -EINVAL, "There is no picture '%s': the documents have none.", name);
 	return err_set(err, -EINVAL, "There is no picture '%s'; there are: %s.", name, names);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/report.h"
 #include "stats/stats.h"
@@ -120,11 +121,10 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 			continue;
 		(void)snprintf(full, sizeof(full), "%.150s", name);
 		for (size_t i = 0; i < SPLITS_MAX && c->split[i] >= 0; i++) {
-			size_t used = strlen(full);
 			char part[96];
 
 			split_text(t, row, c->split[i], part, sizeof(part));
-			(void)snprintf(full + used, sizeof(full) - used, "%s%s", used && part[0] ? ", " : "", part);
+			str_list(full, sizeof(full), part[0] ? ", " : "", "%s", part);
 		}
 		s = series_of(d, full, document);
 		s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));

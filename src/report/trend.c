@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/disks.h"
 
@@ -383,17 +384,14 @@ static void add_row(void *arg, const struct trend_row *row)
 /* Of one disk, or file: which it is, over how much it was seen, and the first of what is getting worse. */
 static void answer_of(struct result *out, const struct fleet_disk *d, size_t worse)
 {
-	size_t n = worse ? d->nfindings < FINDINGS_SHOWN ? d->nfindings : FINDINGS_SHOWN : 0, used;
-	char text[800];
+	char text[800] = "";
 
-	used = (size_t)snprintf(text, sizeof(text), "%s %s in %zu runs from %.10s to %.10s", alike_disk(d->v[0]),
-	                        worse ? "is getting worse" : "does not get worse by more than measurement noise", d->n,
-	                        d->v[0]->head.started, d->v[d->n - 1]->head.started);
-	for (size_t i = 0; i < n && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.150s", i ? "; " : ": ",
-		                         d->findings[i].text);
-	if (used + 1 < sizeof(text))
-		(void)stpcpy(text + used, ".");
+	str_add(text, sizeof(text), "%s %s in %zu runs from %.10s to %.10s", alike_disk(d->v[0]),
+	        worse ? "is getting worse" : "does not get worse by more than measurement noise", d->n,
+	        d->v[0]->head.started, d->v[d->n - 1]->head.started);
+	for (size_t i = 0; worse && i < d->nfindings && i < FINDINGS_SHOWN; i++)
+		str_add(text, sizeof(text), "%s%.150s", i ? "; " : ": ", d->findings[i].text);
+	str_add(text, sizeof(text), ".");
 	result_set(&out->answer, text);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of `platter check`: the verdict, its reasons with what would settle each, and what was seen. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "report/text.h"
@@ -28,23 +28,6 @@ static const char *value(const struct result *res, const char *name, char *buf)
 		return report_figure(buf, VALUE, f);
 	scale = report_scale_of(f->unit, v, 0.01 * fabs(v));
 	return report_with_unit(buf, VALUE, &scale, v);
-}
-
-/* ", " and the text, or the text alone at the start. */
-static void add(char *line, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void add(char *line, size_t len, const char *fmt, ...)
-{
-	size_t used = strlen(line);
-	va_list ap;
-
-	if (used + 3 >= len)
-		return;
-	if (used)
-		(void)snprintf(line + used, len - used, ", ");
-	used = strlen(line);
-	va_start(ap, fmt);
-	(void)vsnprintf(line + used, len - used, fmt, ap); /* cut is fine */
-	va_end(ap);
 }
 
 static double health(const struct result *res, const char *quantity)
@@ -72,16 +55,16 @@ static char *disk_line(struct printer *p, const struct result *res)
 	char line[600] = "", amount[32];
 
 	if (model || serial)
-		add(line, sizeof(line), "%s%s%s%s", model ?: "", model && serial ? " " : "", serial ?: "",
-		    of && strcmp(of, "bridge") == 0 ? " (of the bridge)" : "");
+		str_list(line, sizeof(line), ", ", "%s%s%s%s", model ?: "", model && serial ? " " : "", serial ?: "",
+		         of && strcmp(of, "bridge") == 0 ? " (of the bridge)" : "");
 	if (size > 0.0 && size < 0x1p64)
-		add(line, sizeof(line), "%s", units_bytes_dec(amount, sizeof(amount), (uint64_t)size));
+		str_list(line, sizeof(line), ", ", "%s", units_bytes_dec(amount, sizeof(amount), (uint64_t)size));
 	if (!isnan(hours))
-		add(line, sizeof(line), "%.0f h", hours);
+		str_list(line, sizeof(line), ", ", "%.0f h", hours);
 	if (!isnan(celsius))
-		add(line, sizeof(line), "%.0f C", celsius);
+		str_list(line, sizeof(line), ", ", "%.0f C", celsius);
 	if (t && target_text(t, "link"))
-		add(line, sizeof(line), "%s", target_text(t, "link"));
+		str_list(line, sizeof(line), ", ", "%s", target_text(t, "link"));
 	return text_printable(p, line);
 }
 
@@ -184,8 +167,8 @@ static void print_rates(struct printer *p, const struct result *res)
 
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
 		if ((i < 3 || buffer > 1.05 * start) && value(res, rates[i][0], a))
-			add(line, sizeof(line), "%.*s%s%s", (int)strcspn(rates[i][1], "%"), rates[i][1], a,
-			    strchr(rates[i][1], '%') + 2);
+			str_list(line, sizeof(line), ", ", "%.*s%s%s", (int)strcspn(rates[i][1], "%"), rates[i][1], a,
+			         strchr(rates[i][1], '%') + 2);
 	print_line(p, line);
 }
 
@@ -202,14 +185,14 @@ static void print_reads(struct printer *p, const struct result *res)
 		(void)snprintf(made, sizeof(made), " (%.4g ms by seek, overhead and half a turn at %.0f rpm)",
 		               1e-6 * (seek + turn / 2), 60e9 / turn);
 	if (value(res, "random_access_mean_ns", a) || value(res, "response_mean_ns", a))
-		add(line, sizeof(line), "a random read takes %s%s", a, made);
+		str_list(line, sizeof(line), ", ", "a random read takes %s%s", a, made);
 	if (value(res, "response_p99_ns", a) && value(res, "response_max_ns", b))
-		add(line, sizeof(line), "99 %% within %s, all within %s", a, b);
+		str_list(line, sizeof(line), ", ", "99 %% within %s, all within %s", a, b);
 	if (value(res, "average_seek_ns", a))
-		add(line, sizeof(line), "an average seek %s", a);
+		str_list(line, sizeof(line), ", ", "an average seek %s", a);
 	shingled = f && f->type == FIELD_TYPE_STR ? f->value.str : NULL;
 	if (shingled && strcmp(shingled, "undecided") != 0)
-		add(line, sizeof(line), "shingled: %.20s", shingled);
+		str_list(line, sizeof(line), ", ", "shingled: %.20s", shingled);
 	print_line(p, line);
 }
 
@@ -233,14 +216,15 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 		               is_read ? "read" : "tried", is_short ? "" : " at ", is_short ? "" : n,
 		               is_short ? "" : " random places");
 	if (!is_short)
-		add(line, len, "%s in all", units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
+		str_list(line, len, ", ", "%s in all",
+		         units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
 	if (!bad || is_all) /* where all was tried, each bad place is counted, and a share of samples says less */
 		return line;
 	if (figure_number(bad) == 0.0)
 		(void)snprintf(most, sizeof(most), "at most %.2g %%", 100.0 * bad->ci.high);
 	else
 		(void)snprintf(most, sizeof(most), "%.2g to %.2g %%", 100.0 * bad->ci.low, 100.0 * bad->ci.high);
-	(void)snprintf(line + strlen(line), len - strlen(line), ": %s of places are bad (95 %%)", most);
+	str_add(line, len, ": %s of places are bad (95 %%)", most);
 	return line;
 }
 
@@ -295,10 +279,9 @@ void text_verdict_of(struct printer *p, const struct result *res)
 		return;
 	verdict_judge(&res, 1, &j);
 	for (size_t i = 0; i < j.n && i < REASONS_MOST; i++)
-		add(line, sizeof(line), "%s", verdict_text(&j, i, what));
+		str_list(line, sizeof(line), ", ", "%s", verdict_text(&j, i, what));
 	if (j.n && strlen(line) + 20 < sizeof(line))
-		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		               "; to judge the disk: platter check %.100s", disk ?: "");
+		str_add(line, sizeof(line), "; to judge the disk: platter check %.100s", disk ?: "");
 	shown = text_printable(p, line);
 	if (j.n) {
 		const char *word = verdict_words[j.is];
@@ -375,7 +358,7 @@ static void print_counts(struct printer *p, const struct result *const *res, siz
 		for (size_t i = 0; i < n; i++)
 			is += strcmp(word_of(res[i]), words[w]) == 0;
 		if (is)
-			add(line, sizeof(line), "%zu %s", is, words[w]);
+			str_list(line, sizeof(line), ", ", "%zu %s", is, words[w]);
 	}
 	text_printf(p, "%zu disks: %s", n, line);
 	text_end(p);

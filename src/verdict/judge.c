@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/shell.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "verdict/verdict.h"
 
@@ -54,35 +55,36 @@ static void value_text(const struct figure *f, char how, const char *noun, char 
 		               how == ':' && v != 1.0 ? "s" : "");
 }
 
+struct signs {
+	const struct result *of;
+	bool are_known;
+};
+
+static bool mention(void *arg, const char *what, size_t bytes, char *buf, size_t len)
+{
+	struct signs *signs = arg;
+	char name[64], noun[48] = "";
+	size_t n = strcspn(what, "}:");
+	const struct figure *f;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)n, what);
+	if (n < bytes)
+		(void)snprintf(noun, sizeof(noun), "%.*s", (int)(bytes - n - 1), what + n + 1);
+	f = result_find_figure(signs->of, name);
+	signs->are_known = signs->are_known && f;
+	buf[0] = '\0';
+	if (f)
+		value_text(f, what[n], noun, buf, len);
+	return true;
+}
+
 /* Signs in place of their names in braces; false: one is not known. */
 static bool fill(const struct judgement *j, const char *text, char *buf)
 {
-	size_t used = 0;
-	bool is_whole = true;
+	struct signs signs = { j->signs, true };
 
-	buf[0] = '\0';
-	while (*text && used + 1 < VERDICT_TEXT) {
-		size_t plain = strcspn(text, "{"), n;
-		char name[64], value[64] = "", noun[48];
-		const struct figure *f;
-
-		(void)snprintf(buf + used, VERDICT_TEXT - used, "%.*s", (int)plain, text);
-		used += strlen(buf + used);
-		text += plain;
-		if (!*text)
-			break;
-		n = strcspn(++text, "}:");
-		(void)snprintf(name, sizeof(name), "%.*s", (int)n, text);
-		(void)snprintf(noun, sizeof(noun), "%.*s", (int)strcspn(text + n + 1, "}"), text + n + 1);
-		f = result_find_figure(j->signs, name);
-		is_whole = is_whole && f;
-		if (f)
-			value_text(f, text[n], noun, value, sizeof(value));
-		(void)snprintf(buf + used, VERDICT_TEXT - used, "%s", value);
-		used += strlen(buf + used);
-		text += strcspn(text, "}") + 1;
-	}
-	return is_whole;
+	(void)str_fill(buf, VERDICT_TEXT, text, &(struct str_source){ mention, &signs });
+	return signs.are_known;
 }
 
 char *verdict_text(const struct judgement *j, size_t reason, char *buf)
@@ -147,8 +149,7 @@ static void report(struct result *res, const struct judgement *j)
 			                  .rule = r->name,
 			                  .source = r->source };
 
-		(void)snprintf(why + strlen(why), sizeof(why) - strlen(why), "%s%s", i ? ", " : "",
-		               text); /* cut is fine */
+		str_list(why, sizeof(why), ", ", "%s", text);
 		result_row(t, &row);
 	}
 	result_figure_text(res, "verdict", "verdict", j->is == VERDICT_NONE ? NULL : verdict_words[j->is]);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "measure/info/info.h"
 
 struct info_params {
@@ -126,16 +127,14 @@ static bool is_use(const struct finding *f)
 /* The words of all findings of one sort about `name`, separated by commas. */
 static void collect(const struct survey *s, const char *name, bool uses, char *buf, size_t len)
 {
-	size_t at = 0;
-
 	buf[0] = '\0';
 	for (size_t i = 0; i < s->n; i++) {
 		const struct finding *f = &s->v[i];
 		const char *word = f->kind == FINDING_MOUNT ? f->where : uses ? finding_kind_name(f->kind) : f->what;
 
-		if ((uses ? !is_use(f) : f->kind != FINDING_SIGNATURE) || strcmp(f->on, name) != 0 || at >= len)
+		if ((uses ? !is_use(f) : f->kind != FINDING_SIGNATURE) || strcmp(f->on, name) != 0)
 			continue;
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? ", " : "", word);
+		str_list(buf, len, ", ", "%s", word);
 	}
 }
 

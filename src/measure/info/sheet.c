@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "measure/info/info.h"
 
@@ -171,11 +172,9 @@ static void say_ranges(struct sheet *s)
 {
 	const struct device *dev = s->dev;
 	char text[160] = "", size[32];
-	size_t at = 0;
 
-	for (uint32_t i = 0; i < dev->nranges && at < sizeof(text); i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? ", " : "",
-		                       units_bytes_dec(size, sizeof(size), dev->ranges[i].bytes));
+	for (uint32_t i = 0; i < dev->nranges; i++)
+		str_list(text, sizeof(text), ", ", "%s", units_bytes_dec(size, sizeof(size), dev->ranges[i].bytes));
 	if (dev->nranges > 1)
 		say(s, "access ranges", "%u that work at once: %s", dev->nranges, text);
 }

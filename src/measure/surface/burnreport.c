@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/whole.h"
 #include "measure/surface/writing.h"
 
@@ -49,19 +50,17 @@ static void report_named(struct surface_run *run, const enum surface_wrong_kind 
 	const struct surface_wrongs *l = &run->burn->wrongs;
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
 	char text[NAMED * 80] = "";
-	size_t used = 0;
 
 	for (size_t i = 0; i < l->n && i < NAMED; i++) {
 		uint64_t first = l->v[i].first_bytes / sector, last = l->v[i].end_bytes / sector - 1;
 
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s at LBA %" PRIu64, used ? ", " : "",
-		                         surface_wrong_names[kinds[i]], first);
+		str_list(text, sizeof(text), ", ", "%s at LBA %" PRIu64, surface_wrong_names[kinds[i]], first);
 		if (last > first)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "-%" PRIu64, last);
+			str_add(text, sizeof(text), "-%" PRIu64, last);
 	}
 	if (l->n > NAMED)
-		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", l->n - NAMED);
-	if (used)
+		str_add(text, sizeof(text), " and %zu more", l->n - NAMED);
+	if (*text)
 		result_figure_text(run->ses->res, "wrong_lbas", "LBAs not as written", text);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/whole.h"
 #include "measure/surface/writing.h"
 
@@ -227,22 +228,20 @@ static void report_unreadable(struct surface_run *run, const struct surface_susp
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
 	uint64_t bytes = 0;
 	char text[LBAS_SHOWN * 48] = "";
-	size_t shown = 0, used = 0;
+	size_t shown = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t first = v[i].first_bytes / sector, last = (v[i].end_bytes - 1) / sector;
-
 		if (v[i].kind != SURFACE_UNREADABLE)
 			continue;
 		bytes += v[i].end_bytes - v[i].first_bytes;
 		if (shown++ >= LBAS_SHOWN)
 			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64, used ? ", " : "", first);
-		if (last > first)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "-%" PRIu64, last);
+		str_list(text, sizeof(text), ", ", "%" PRIu64, v[i].first_bytes / sector);
+		if (v[i].end_bytes - v[i].first_bytes > sector)
+			str_add(text, sizeof(text), "-%" PRIu64, (v[i].end_bytes - 1) / sector);
 	}
 	if (shown > LBAS_SHOWN)
-		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", shown - LBAS_SHOWN);
+		str_add(text, sizeof(text), " and %zu more", shown - LBAS_SHOWN);
 	result_figure_u64(run->ses->res, "unreadable_bytes", "unreadable bytes", UNIT_BYTES, bytes);
 	if (shown || result_find_figure(run->ses->res, "unreadable_lbas")) /* they may have been read since */
 		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", shown ? text : NULL);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VALUE_BYTES 600 /* a sentence */
+
+void str_add(char *buf, size_t len, const char *fmt, ...)
+{
+	size_t used = strlen(buf);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(buf + used, len - used, fmt, ap);
+	va_end(ap);
+}
+
+void str_list(char *buf, size_t len, const char *separator, const char *fmt, ...)
+{
+	size_t used;
+	va_list ap;
+
+	if (*buf)
+		str_add(buf, len, "%s", separator);
+	used = strlen(buf);
+	va_start(ap, fmt);
+	(void)vsnprintf(buf + used, len - used, fmt, ap);
+	va_end(ap);
+}
+
+bool str_fill(char *buf, size_t len, const char *pattern, const struct str_source *source)
+{
+	char value[VALUE_BYTES];
+
+	for (buf[0] = '\0';;) {
+		size_t n = strcspn(pattern, "{");
+
+		str_add(buf, len, "%.*s", (int)n, pattern);
+		if (!pattern[n])
+			return true;
+		pattern += n + 1;
+		n = strcspn(pattern, "}");
+		if (!source->mention(source->arg, pattern, n, value, sizeof(value)))
+			return false;
+		str_add(buf, len, "%s", value);
+		pattern += n + 1;
+	}
+}
