@@ -49,10 +49,8 @@ static int open_input(const char *path, struct err *err)
 static int open_as_caller(const char *path, struct err *err)
 {
 	struct caller was;
-	int fd = caller_enter(&was, err);
+	int fd = caller_enter(&was, err) ?: open_input(path, err);
 
-	if (fd == 0)
-		fd = open_input(path, err);
 	caller_leave(&was);
 	return fd;
 }

@@ -185,10 +185,8 @@ static int parse_u64(const struct opt *o, const char *text, uint64_t *ret, struc
 static int parse_f64(const struct opt *o, const char *text, double *ret, struct err *err)
 {
 	double value = 0.0;
-	int r = types[o->type].f64(text, &value, err);
+	int r = types[o->type].f64(text, &value, err) ?: check_bounds(o, value, text, err);
 
-	if (r == 0)
-		r = check_bounds(o, value, text, err);
 	if (r == 0)
 		*ret = value;
 	return r;
@@ -446,9 +444,7 @@ int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, i
 	int r;
 
 	parser_init(&p, sets, nsets);
-	r = apply_defaults(&p, err);
-	if (r == 0)
-		r = parse_all(&p, argc, argv, err);
+	r = apply_defaults(&p, err) ?: parse_all(&p, argc, argv, err);
 	if (r == 0)
 		*ret_first = optind;
 	else

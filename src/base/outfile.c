@@ -514,10 +514,8 @@ static int replace(struct outfile *f, int (*write)(FILE *out, void *arg), void *
 int outfile_save(struct outfile *f, int (*write)(FILE *out, void *arg), void *arg, struct err *err)
 {
 	struct caller was;
-	int r = caller_enter(&was, err);
+	int r = caller_enter(&was, err) ?: replace(f, write, arg, err);
 
-	if (r == 0)
-		r = replace(f, write, arg, err);
 	caller_leave(&was);
 	return f->trouble = r;
 }
@@ -545,10 +543,8 @@ static int open_growing(struct outfile *f, struct err *err)
 int outfile_grow(struct outfile *f, struct err *err)
 {
 	struct caller was;
-	int fd = caller_enter(&was, err);
+	int fd = caller_enter(&was, err) ?: open_growing(f, err);
 
-	if (fd == 0)
-		fd = open_growing(f, err);
 	caller_leave(&was);
 	return fd;
 }

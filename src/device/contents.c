@@ -207,10 +207,8 @@ int content_find(void *ctx, const struct device *dev, const struct content_quest
 	struct levels todo = { 0 };
 	struct mounts mounts = { 0 };
 	struct level first = { .depth = 0 };
-	int r = mounts_read(root, &mounts, err);
+	int r = mounts_read(root, &mounts, err) ?: sys_block_by_rdev(root, dev->rdev, &first.b);
 
-	if (r == 0)
-		r = sys_block_by_rdev(root, dev->rdev, &first.b);
 	text_copy(first.on, sizeof(first.on), dev->name);
 	for (size_t i = 0; i < q->n && r == 0; i++) {
 		first.p = (struct piece){ q->places[i].first_byte, q->places[i].first_byte + q->places[i].bytes,

@@ -111,10 +111,9 @@ static int prepare(struct commands *v, int fd, uint64_t offset_bytes, uint32_t l
 
 int32_t verify_medium(struct commands *v, int fd, uint64_t offset_bytes, uint32_t len_bytes)
 {
-	int r = prepare(v, fd, offset_bytes, len_bytes);
+	int r = prepare(v, fd, offset_bytes, len_bytes)
+	                ?: ask(v, fd, offset_bytes / v->sector_bytes, len_bytes / v->sector_bytes);
 
-	if (r == 0)
-		r = ask(v, fd, offset_bytes / v->sector_bytes, len_bytes / v->sector_bytes);
 	return r < 0 ? r : (int32_t)len_bytes;
 }
 

@@ -15,10 +15,8 @@ int result_load(struct result **ret_res, const char *path, struct err *err)
 {
 	cleanup_free char *text = NULL;
 	size_t len = 0;
-	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, err);
+	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, err) ?: result_from_json(ret_res, text, len, err);
 
-	if (r == 0)
-		r = result_from_json(ret_res, text, len, err);
 	if (r)
 		(void)err_prefix(err, "%s", path);
 	return r;

@@ -423,9 +423,7 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 			return r;
 	}
 	sweep_folders(ses);
-	r = cfg->measure->plan(ses, cfg->params, plan, err);
-	if (r == 0)
-		r = lanes_check(ses, err);
+	r = cfg->measure->plan(ses, cfg->params, plan, err) ?: lanes_check(ses, err);
 	if (r < 0)
 		return r;
 	if (ses->common->dry_run) {
@@ -434,9 +432,7 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 	}
 	report_shingled(ses);
 	session_medium_of_writes(ses);
-	r = check_medium(ses, err);
-	if (r == 0)
-		r = get_permits(ses, ret_refused, err);
+	r = check_medium(ses, err) ?: get_permits(ses, ret_refused, err);
 	return r < 0 ? r : open_targets(ses, err);
 }
 

@@ -66,9 +66,7 @@ static int buffer_run(struct session *ses, const void *params, struct err *err)
 	struct buffer_io io;
 	int r;
 
-	r = buffer_open(&io, ses, err);
-	if (r == 0)
-		r = measure(&io, params, err);
+	r = buffer_open(&io, ses, err) ?: measure(&io, params, err);
 	buffer_close(&io);
 	session_checkpoint(ses);
 	return r;

@@ -162,10 +162,8 @@ static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is
 		                  .mode = cache_mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
 		                  .operation = cache_ops[op].name };
 	for (;; until = 2 * until < CACHE_REPEATS_MAX ? 2 * until : CACHE_REPEATS_MAX) {
-		int r = repeat(c, ret, op, is_direct, &x, until);
+		int r = repeat(c, ret, op, is_direct, &x, until) ?: judge(&x, ret);
 
-		if (r == 0)
-			r = judge(&x, ret);
 		if (r < 0 || !wants_more(c, op, is_direct, start_ns, ret))
 			return r;
 	}
@@ -195,9 +193,7 @@ static int fill(struct cache_run *c)
 
 	if (!c->df || (c->operations & 1u << OP_WRITE) || c->filled_bytes == c->file_bytes)
 		return 0;
-	r = datafile_reset(c->df, NULL);
-	if (r == 0)
-		r = cache_pass(c, c->cached_fd, true);
+	r = datafile_reset(c->df, NULL) ?: cache_pass(c, c->cached_fd, true);
 	c->filled_bytes = c->file_bytes;
 	/* What is in memory later came from the disk, as when all operations are measured. */
 	return r < 0 ? r : cache_make_cold(c);

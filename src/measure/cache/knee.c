@@ -56,9 +56,7 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 
 	c->file_bytes = file_bytes - file_bytes % CACHE_PRIME_BYTES;
 	l.n = c->file_bytes / KNEE_RECORD;
-	r = datafile_reset(c->df, NULL);
-	if (r == 0)
-		r = cache_pass(c, c->cached_fd, true);
+	r = datafile_reset(c->df, NULL) ?: cache_pass(c, c->cached_fd, true);
 	if (r == 0 && fdatasync(c->cached_fd) < 0)
 		r = cache_failed(c, "flush", 0, 0, -1);
 	if (r == 0)

@@ -155,11 +155,10 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 	bool is_existing = ses->devs[0].kind == DEVICE_FILE;
 	uint64_t matrix_ns, limit_ns = ses->common->time_ns;
 	uint64_t first = datafile_first_byte(&ses->devs[0]);
-	int r = check_target(p, &ses->devs[0], err);
+	int r = check_target(p, &ses->devs[0], err)
+	                ?: session_medium(ses, 0, first, first + cache_existing_size(p, &ses->devs[0]),
+	                                  p->mode != MODE_CACHED, err);
 
-	if (r == 0)
-		r = session_medium(ses, 0, first, first + cache_existing_size(p, &ses->devs[0]), p->mode != MODE_CACHED,
-		                   err);
 	if (r < 0)
 		return r;
 	if (!is_existing && cache_largest_size(p) < p->size.min_bytes)

@@ -77,9 +77,8 @@ static int has_several(const struct find *f, bool *ret_has, struct err *err)
 	*ret_has = false;
 	if (r < 0 || !(far < ONE_ARM * f->rot->period_ns))
 		return r;
-	r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS, &far, err);
-	if (r == 0)
-		r = to_and_fro(f, begin_of(f->t), begin_of(f->t), LOOKS, &near, err);
+	r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS, &far, err)
+	            ?: to_and_fro(f, begin_of(f->t), begin_of(f->t), LOOKS, &near, err);
 	*ret_has = far - near < NO_WAY * f->rot->period_ns;
 	return r;
 }
@@ -95,9 +94,8 @@ static int halve(const struct find *f, uint64_t *ret_low, uint64_t *ret_high, st
 		uint64_t mid = timed_align(f->t, (double)low + (double)(high - low) / 2.0);
 
 		mid -= mid % f->t->block_bytes;
-		r = to_and_fro(f, begin_of(f->t), place_at(f->t, mid), LOOKS_STEP, &before, err);
-		if (r == 0)
-			r = to_and_fro(f, place_at(f->t, mid), end_of(f->t), LOOKS_STEP, &behind, err);
+		r = to_and_fro(f, begin_of(f->t), place_at(f->t, mid), LOOKS_STEP, &before, err)
+		            ?: to_and_fro(f, place_at(f->t, mid), end_of(f->t), LOOKS_STEP, &behind, err);
 		if (!isfinite(before) || !isfinite(behind))
 			break;
 		*(before > behind ? &low : &high) = mid;
@@ -143,9 +141,7 @@ int arms_find(struct timed *t, const struct rotation *rot, struct arm_ranges *re
 	r = has_several(&f, &is, err);
 	if (r < 0 || !is)
 		return r;
-	r = halve(&f, &low, &high, err);
-	if (r == 0)
-		r = are_two(&f, low, high, &is, err);
+	r = halve(&f, &low, &high, err) ?: are_two(&f, low, high, &is, err);
 	if (r < 0 || !is)
 		return r;
 	ret->range[0] = (struct device_range){ 0, low };

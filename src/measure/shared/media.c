@@ -116,9 +116,7 @@ static int look(struct timed *t, const struct rotation *rot, uint64_t at, bool i
 	if (r < 0 || !timed_may_be_hit(rot, plain[1]))
 		return r;
 	for (size_t i = 0; r == 0 && i < TURNS; i++) {
-		r = timed_reads(t, twice, 1, plain, NULL, err);
-		if (r == 0)
-			r = timed_media_reads(t, &at, 1, &ns, &done[i], err);
+		r = timed_reads(t, twice, 1, plain, NULL, err) ?: timed_media_reads(t, &at, 1, &ns, &done[i], err);
 		if (r < 0 || timed_is_over(t))
 			return r;
 		if (timed_is_media(rot, ns) && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))

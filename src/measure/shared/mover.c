@@ -122,9 +122,8 @@ uint64_t mover_count(const struct mover *m, enum mark mark)
 int mover_compare(struct mover *m, struct rewrite_journal *j, struct err *err)
 {
 	uint32_t large = j->eng->cfg.buf_bytes - j->eng->cfg.buf_bytes % m->sector_bytes;
-	int r = mover_move(m, j, IO_READ, large, MARK_ANY, err);
+	int r = mover_move(m, j, IO_READ, large, MARK_ANY, err)
+	                ?: mover_move(m, j, IO_READ, m->sector_bytes, MARK_UNREADABLE, err);
 
-	if (r == 0)
-		r = mover_move(m, j, IO_READ, m->sector_bytes, MARK_UNREADABLE, err);
 	return r;
 }

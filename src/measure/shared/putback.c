@@ -307,9 +307,8 @@ static int save_sectors(const struct sweep *s, const int fds[2], struct err *err
 
 	for (uint64_t at = 0; at < m->end - m->first && r == 0; at += m->sector_bytes)
 		if (m->marks[at / m->sector_bytes] == MARK_DIFFERS) {
-			r = journal_write(fds[0], s->data + at, m->sector_bytes, (off_t)(m->first + at));
-			if (r == 0)
-				r = journal_write(fds[1], s->now + at, m->sector_bytes, (off_t)(m->first + at));
+			r = journal_write(fds[0], s->data + at, m->sector_bytes, (off_t)(m->first + at))
+			            ?: journal_write(fds[1], s->now + at, m->sector_bytes, (off_t)(m->first + at));
 		}
 	return r < 0 ? err_set(err, r, "What differs cannot be saved beside the journal %s: %s. Nothing was put back.",
 	                       s->j->path, strerror(-r))
@@ -326,9 +325,7 @@ static int save_both(struct sweep *s, struct rewrite_recovery *ret, struct err *
 	for (s->next = 0; r == 0 && sweep_next(s, NULL);) {
 		if (!s->is_damaged[s->first])
 			continue;
-		r = compare_window(s, err);
-		if (r == 0)
-			r = save_sectors(s, fds, err);
+		r = compare_window(s, err) ?: save_sectors(s, fds, err);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (r == 0 && fsync(fds[i]) < 0)
@@ -354,9 +351,7 @@ static int put_back(struct sweep *s, bool all, struct rewrite_recovery *ret, str
 	wanted = mover_count(m, MARK_PUT_BACK);
 	if (!wanted)
 		return 0;
-	r = mover_move(m, s->j, IO_WRITE, m->sector_bytes, MARK_PUT_BACK, err);
-	if (r == 0)
-		r = rewrite_flush(s->j, err);
+	r = mover_move(m, s->j, IO_WRITE, m->sector_bytes, MARK_PUT_BACK, err) ?: rewrite_flush(s->j, err);
 	if (r == 0)
 		r = mover_compare(m, s->j, err);
 	if (r < 0)
@@ -378,9 +373,7 @@ static int put_all_back(struct sweep *s, bool all, struct rewrite_recovery *ret,
 	for (s->next = 0; r == 0 && sweep_next(s, NULL);) {
 		if (!s->is_damaged[s->first])
 			continue;
-		r = compare_window(s, err);
-		if (r == 0)
-			r = put_back(s, all, ret, err);
+		r = compare_window(s, err) ?: put_back(s, all, ret, err);
 	}
 	return r;
 }
@@ -455,11 +448,7 @@ int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *
 	int r;
 
 	journal_list(j, &place, 1);
-	r = note_neighbours(j, err);
-	if (r == 0)
-		r = guard_look(j, err);
-	if (r == 0)
-		r = journal_put(j, 0, data, err);
+	r = note_neighbours(j, err) ?: guard_look(j, err) ?: journal_put(j, 0, data, err);
 	return r < 0 ? r : journal_note(j, err);
 }
 
@@ -486,13 +475,10 @@ int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_b
 	m.fill = NULL;
 	ret->unreadable = mover_count(&m, MARK_UNREADABLE);
 	if (r == 0 && !ret->unreadable) {
-		r = rewrite_begin(j, first_bytes, data, len_bytes, err);
+		r = rewrite_begin(j, first_bytes, data, len_bytes, err)
+		            ?: mover_move(&m, j, IO_WRITE, large, MARK_ANY, err);
 		if (r == 0)
-			r = mover_move(&m, j, IO_WRITE, large, MARK_ANY, err);
-		if (r == 0)
-			r = rewrite_flush(j, err);
-		if (r == 0)
-			r = mover_compare(&m, j, err);
+			r = rewrite_flush(j, err) ?: mover_compare(&m, j, err);
 		ret->same = ret->restored = mover_count(&m, MARK_SAME);
 		ret->differing = mover_count(&m, MARK_DIFFERS);
 		if (r == 0 && ret->same < sectors)

@@ -475,9 +475,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 	int r;
 
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
-	r = judge_places(t, ret, &sector, err);
-	if (r == 0)
-		r = find_flush(t, sector, start_ns, budget_ns, ret, &is_by_blocks, err);
+	r = judge_places(t, ret, &sector, err) ?: find_flush(t, sector, start_ns, budget_ns, ret, &is_by_blocks, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
 		return r;
 	if (!is_by_blocks && t->takes_any_way) {

@@ -111,10 +111,8 @@ static int mean_beyond_turns(struct smr_io *io, uint64_t step, double *ret_ns, s
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
 {
 	double again, ahead;
-	int r = mean_beyond_turns(io, 0, &again, err);
+	int r = mean_beyond_turns(io, 0, &again, err) ?: mean_beyond_turns(io, 1, &ahead, err);
 
-	if (r == 0)
-		r = mean_beyond_turns(io, 1, &ahead, err);
 	if (r == 0)
 		in->path_ns = fmax(in->path_ns, fmin(again, ahead)); /* NaN: the other */
 	return r;

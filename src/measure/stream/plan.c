@@ -228,9 +228,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 
 	if (r < 0)
 		return r;
-	r = check_options(ses, p, err);
-	if (r == 0)
-		r = check_room(ses, p, time_ns, err);
+	r = check_options(ses, p, err) ?: check_room(ses, p, time_ns, err);
 	if (r < 0)
 		return r;
 	if (p->bytes)

@@ -433,9 +433,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->places > s->depth * s->nlanes)
 		s->places =
 			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
-	r = count_blocks(s, rate, time_ns, err);
-	if (r == 0)
-		r = open_ring(s, err);
+	r = count_blocks(s, rate, time_ns, err) ?: open_ring(s, err);
 	if (r < 0)
 		return r;
 	reset_lanes(s);

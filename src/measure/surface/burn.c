@@ -199,9 +199,7 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 	int r;
 
 	fill_buffers(run);
-	r = session_load(run->ses, &load, run->eng, &stats, err);
-	if (r == 0)
-		r = flush(run, &is_flushed, err);
+	r = session_load(run->ses, &load, run->eng, &stats, err) ?: flush(run, &is_flushed, err);
 	if (r == 0 && is_flushed && !w.is_gone && !w.in_flight)
 		run->burn->written_to = w.at;
 	run->burn->write_ns += surface_now(run) - start_ns - (session_stopped_ns(run->ses) - stopped_ns);

@@ -81,9 +81,8 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	int r;
 
 	*ret = (struct surface_range){ 0 };
-	r = units_parse_range(p->range, dev->size_bytes, &ret->first_bytes, &ret->end_bytes, err);
-	if (r == 0)
-		r = parse_hours(p->hours, ret, err);
+	r = units_parse_range(p->range, dev->size_bytes, &ret->first_bytes, &ret->end_bytes, err)
+	            ?: parse_hours(p->hours, ret, err);
 	if (r < 0)
 		return r;
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
@@ -136,10 +135,8 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	struct surface_range range;
 
 	const struct surface_params *p = params;
-	int r = surface_range(&ses->devs[0], params, &range, err);
+	int r = surface_range(&ses->devs[0], params, &range, err) ?: check_sample(p, err);
 
-	if (r == 0)
-		r = check_sample(p, err);
 	if (r < 0)
 		return r;
 	if ((p->resume || p->portion_ns) && !p->state)

@@ -171,9 +171,7 @@ int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const st
 			"%zu weak places more than the %d of one run are left as they are; run it once more for them.",
 			others, SURFACE_REWRITE_MOST);
 	session_progress(run->ses, "weak places before", -1.0, "%zu places", n);
-	r = measure(run, v, n, false, err);
-	if (r == 0)
-		r = write_all(run, j, v, n, err);
+	r = measure(run, v, n, false, err) ?: write_all(run, j, v, n, err);
 	session_progress(run->ses, "weak places after", -1.0, "%zu places", n);
 	if (r == 0)
 		r = measure(run, v, n, true, err);

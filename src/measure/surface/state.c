@@ -148,9 +148,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	r = result_load(&state, path, err);
 	if (r < 0)
 		return r;
-	r = check_whose(run, state, err);
-	if (r == 0)
-		r = check_scan(run, state, err);
+	r = check_whose(run, state, err) ?: check_scan(run, state, err);
 	is_done = r == 0 && count_of(state, "scanned_to_bytes") == run->range.end_bytes &&
 	          !count_of(state, "pending_places") &&
 	          !(run->p->recheck_all && count_of(state, "unchecked_places") + count_of(state, "skipped_places"));

@@ -28,9 +28,8 @@ static int compare_random(struct surface_run *run, struct timed *verify, double 
 	for (size_t i = 0; i < RANDOM_READS && r == 0; i++) {
 		uint64_t at = timed_random(&run->timed, 0, size), then = timed_random(&run->timed, 0, size);
 
-		r = timed_reads(&run->timed, &at, 1, &read_ns[i], NULL, err);
-		if (r == 0)
-			r = timed_reads(verify, &then, 1, &verify_ns[i], NULL, err);
+		r = timed_reads(&run->timed, &at, 1, &read_ns[i], NULL, err)
+		            ?: timed_reads(verify, &then, 1, &verify_ns[i], NULL, err);
 		if (r == 0 && isnan(verify_ns[0]))
 			return 0;
 	}

@@ -159,9 +159,7 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 	if (r < 0)
 		return r;
 	sustain_series_init(&run.s, true);
-	r = lasting_open(&run.io.l, ses, &cfg, run.io.end_bytes, err);
-	if (r == 0)
-		r = until_settled(&run, err);
+	r = lasting_open(&run.io.l, ses, &cfg, run.io.end_bytes, err) ?: until_settled(&run, err);
 	if (r == 0 && sustain_is_settled(&run.f) && run.f.burst < run.f.n)
 		r = rest_and_see(&run, err);
 	report(&run);

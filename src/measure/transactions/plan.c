@@ -320,17 +320,10 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 	struct tx_class classes[TX_CLASSES_MAX];
 	struct tx_limit limit;
 	size_t n;
-	int r = tx_parse_classes(p, classes, &n, err);
+	int r = tx_parse_classes(p, classes, &n, err) ?: tx_parse_limit(p->limit, &limit, err);
 
 	if (r == 0)
-		r = tx_parse_limit(p->limit, &limit, err);
-	if (r == 0)
-		r = check_target(p, d, err);
-	if (r == 0)
-		r = check_memory(p, classes, n, err);
-	if (r < 0)
-		return r;
-	r = check_find_users(p, n, err);
+		r = check_target(p, d, err) ?: check_memory(p, classes, n, err) ?: check_find_users(p, n, err);
 	if (r < 0)
 		return r;
 	plan->is_direct = p->mode != TX_CACHED;
