@@ -1,12 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/shared/lasting.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "measure/shared/rewrite.h"
 
 #define DATA_PIECE 4096 /* each has a number of its own */
+#define FILE_MOST  (1ull << 42)
+
+int lasting_range(const struct device *dev, const char *range, uint64_t file_bytes, uint32_t block_bytes,
+                  uint64_t *ret_first, uint64_t *ret_end, struct err *err)
+{
+	bool is_folder = dev->kind == DEVICE_DIRECTORY;
+	uint64_t begin = is_folder ? DATAFILE_DATA_OFFSET : datafile_first_byte(dev), end = datafile_end_byte(dev);
+	uint64_t first, last;
+	int r = units_parse_range(range, is_folder ? FILE_MOST : end > begin ? end - begin : 0, &first, &last, err);
+
+	if (r < 0)
+		return r;
+	if (is_folder && first)
+		return err_set(err, -EINVAL, "%s is a directory, where --range begins with 0; write it like 0-1GB.",
+		               dev->path);
+	if (is_folder && !range)
+		last = file_bytes;
+	*ret_first = begin + first / block_bytes * block_bytes;
+	*ret_end = *ret_first + (last - first) / block_bytes * block_bytes;
+	return 0;
+}
 
 static int make_file(struct lasting *l, uint64_t end_bytes, struct err *err)
 {
@@ -35,6 +58,7 @@ int lasting_open(struct lasting *l, struct session *ses, const struct engine_con
 	int r = 0;
 
 	*l = (struct lasting){ .ses = ses, .own.fd = -1, .target = has_file ? &l->own : &ses->targets[0] };
+	l->end_ns = ses->common->time_ns ? ses->start_ns + ses->common->time_ns : CLOCK_NEVER;
 	if (has_file)
 		r = make_file(l, end_bytes, err);
 	if (r == 0)
@@ -54,6 +78,11 @@ void lasting_close(struct lasting *l)
 	if (l->file && l->own.fd >= 0)
 		(void)close(l->own.fd);
 	datafile_close(l->file);
+}
+
+bool lasting_is_over(const struct lasting *l)
+{
+	return session_is_over(l->ses) || clock_now_ns(l->ses->env->clk) >= l->end_ns;
 }
 
 struct flow {
@@ -122,11 +151,16 @@ int lasting_load(struct lasting *l, const struct lasting_order *o, struct err *e
 		             .feeder = &w.f,
 		             .sink = &w.sink,
 		             .depth = o->depth,
-		             .max_ns = o->max_ns,
+		             .max_ns = o->flushes ? 0 : l->end_ns - w.begin_ns,
 		             .on_tick = o->tick,
 		             .arg = o->arg };
 	struct load_stats stats;
-	int r = session_load(l->ses, &load, l->eng, &stats, err);
+	int r;
 
+	if (w.begin_ns >= l->end_ns)
+		return 0;
+	if (o->max_ns && o->max_ns < load.max_ns)
+		load.max_ns = o->max_ns;
+	r = session_load(l->ses, &load, l->eng, &stats, err);
 	return r == 0 && w.why.code ? err_set(err, w.why.code, "%s", w.why.text) : r;
 }

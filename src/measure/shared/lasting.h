@@ -15,17 +15,22 @@ struct lasting {
 	struct datafile *file;           /* NULL: there is none */
 	struct rewrite_journal *journal; /* NULL: what is there need not stay */
 	uint64_t written;                /* requests, for their data */
+	uint64_t end_ns;                 /* nothing begins later */
 };
+/* What --range leaves of a device, or of the file, of file_bytes without it, that is made in a directory. */
+int lasting_range(const struct device *dev, const char *range, uint64_t file_bytes, uint32_t block_bytes,
+                  uint64_t *ret_first, uint64_t *ret_end, struct err *err);
 /* end_bytes: of the file. To be closed either way, after which the file is gone. */
 int lasting_open(struct lasting *l, struct session *ses, const struct engine_config *cfg, uint64_t end_bytes,
                  struct err *err);
 void lasting_close(struct lasting *l);
+bool lasting_is_over(const struct lasting *l); /* a signal, the time, or the device is gone */
 
 struct lasting_order {
 	enum io_op op;
 	uint32_t block_bytes, depth;
 	uint64_t requests, end_bytes, max_ns;     /* end_bytes: the last is shortened there; 0: no limit */
-	bool flushes;                             /* behind the last of them */
+	bool flushes;                             /* behind the last of them, however long they take */
 	double rate_bytes_per_s;                  /* 0: as fast as it goes */
 	uint64_t (*place)(void *arg, uint64_t i); /* of the i-th of them */
 	void (*took)(void *arg, const struct io_req *req, bool is_fault);

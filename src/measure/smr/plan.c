@@ -13,7 +13,6 @@
 #define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
 #define UNITS      64              /* of the size, in which the parts are counted */
 #define SPAN_BYTES (12ull << 30)
-#define SPAN_MOST  (1ull << 42) /* of a file */
 #define LEAST      (256u << 20) /* below, nothing fits between two blocks */
 #define SINGLES    16
 #define APART      2   /* units from one single to the next: at 12 GiB more than any band known */
@@ -89,23 +88,17 @@ uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
 int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size,
              struct err *err)
 {
-	bool is_folder = dev->kind == DEVICE_DIRECTORY;
 	uint64_t edge = p->rewrite ? REWRITE_EDGE_BYTES : 0, first, end;
 	/* SMR_BLOCK: of a start that is not a multiple of a block */
 	uint64_t most = dev->size_bytes > edge + SMR_BLOCK ? dev->size_bytes - edge - SMR_BLOCK : 0;
-	int r = units_parse_range(p->range, is_folder ? SPAN_MOST : dev->size_bytes, &first, &end, err);
+	int r = lasting_range(dev, p->range, SPAN_BYTES, 1, &first, &end, err);
 
 	if (r < 0)
 		return r;
-	if (is_folder && p->range && first)
-		return err_set(err, -EINVAL, "%s is a directory, where --range begins with 0; write it like 0-1GB.",
-		               dev->path);
-	first = is_folder ? DATAFILE_DATA_OFFSET : first > edge ? first : edge;
+	first = first > edge ? first : edge;
 	if (!p->range)
 		end = first + SPAN_BYTES;
-	else if (is_folder)
-		end += first;
-	if (!is_folder && end > most)
+	if (dev->kind != DEVICE_DIRECTORY && end > most)
 		end = most;
 	*ret_first = first;
 	*ret_size = end > first ? end - first : 0;

@@ -25,7 +25,7 @@ static void timed_of(const struct smr_io *io, struct timed *ret)
 {
 	uint32_t physical = io->l.ses->devs[0].physical_block_bytes;
 
-	*ret = (struct timed){ .ses = io->l.ses, .eng = io->l.eng, .target = io->l.target, .until_ns = io->end_ns };
+	*ret = (struct timed){ .ses = io->l.ses, .eng = io->l.eng, .target = io->l.target, .until_ns = io->l.end_ns };
 	ret->block_bytes = ret->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
 	session_rng(io->l.ses, 1, &ret->rng);
 }
@@ -151,7 +151,7 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 		return r;
 	n = smr_places(io->layout, io->l.ses->seed, &v);
 	r = rewrite_save(io->l.journal, v, n, &(struct rewrite_watch){ go_on, &w }, &io->is_noted, err);
-	io->end_ns = clock_now_ns(io->l.ses->env->clk) + io->time_ns;
+	io->l.end_ns = clock_now_ns(io->l.ses->env->clk) + io->time_ns;
 	return r;
 }
 
@@ -214,7 +214,6 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 {
-	uint64_t now_ns = clock_now_ns(io->l.ses->env->clk);
 	struct batch b = { .io = io, .from = first };
 	struct lasting_order o = { .op = IO_WRITE,
 		                   .block_bytes = SMR_PIECE,
@@ -225,13 +224,10 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 		                   .took = took,
 		                   .arg = &b };
 
-	if (now_ns >= io->end_ns)
-		return 0;
 	if (!io->l.file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
 		io->l.target->touch_first = io->layout->first_bytes;
 		io->l.target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
 	}
-	o.max_ns = io->end_ns - now_ns;
 	session_progress(io->l.ses, "writing in sequence", 0.02, NULL);
 	return lasting_load(&io->l, &o, err);
 }

@@ -33,11 +33,6 @@ static void report_sign(const struct session *ses)
 
 /* ---- the writes ---- */
 
-static bool is_over(const struct smr_io *io) /* a signal, the time, or the device is gone */
-{
-	return session_is_over(io->l.ses) || clock_now_ns(io->l.ses->env->clk) >= io->end_ns;
-}
-
 /* Single writes that need not wait make one row: behind others' writes they are hundreds of thousands. */
 static void join_quick(struct smr_samples *s, double quick_ns)
 {
@@ -78,7 +73,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && done < all && !is_over(io)) {
+	while (r == 0 && step != SMR_STOP && done < all && !lasting_is_over(&io->l)) {
 		size_t before = samples.n;
 		double per_s, to_go_s;
 
@@ -161,7 +156,7 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		r = smr_access(io, in, err);
 	if (r < 0 || session_is_over(io->l.ses))
 		return r;
-	if (isnan(in->access_ns) && !is_over(io))
+	if (isnan(in->access_ns) && !lasting_is_over(&io->l))
 		return smr_report_verdict(res, SMR_UNDECIDED,
 		                          result_fault_count(res)
 		                                  ? "random reads failed, so how long they take is not known"
@@ -187,16 +182,16 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	int r;
 
 	if (device_is_zoned(dev))
-		return smr_report_verdict(ses->res, SMR_YES, "it says so itself");
+		return smr_report_verdict(ses->res, SMR_YES, "the disk or the kernel reports that it is zoned");
 	r = smr_span(dev, p, &first, &size, err);
 	if (r < 0)
 		return r;
 	(void)smr_layout_init(&layout, first, size);
 	(void)smr_report_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
 	io.time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
-	io.end_ns = ses->start_ns + io.time_ns;
 	r = lasting_open(&io.l, ses, &(struct engine_config){ .depth = 2, .buf_bytes = SMR_PIECE },
 	                 layout.first_bytes + layout.size_bytes, err);
+	io.l.end_ns = ses->start_ns + io.time_ns;
 	if (r == 0)
 		r = measure(&io, &in, p, writes, err);
 	r = smr_back_end(&io, r, err);

@@ -89,9 +89,9 @@ struct smr_input;
 struct smr_io {
 	struct lasting l;
 	const struct smr_layout *layout;
-	double turn_ns;           /* by reads; 0: not known */
-	uint64_t time_ns, end_ns; /* for writing and the look at the way behind it; nothing begins later */
-	bool is_noted;            /* all that will be written is in the journal */
+	double turn_ns;   /* by reads; 0: not known */
+	uint64_t time_ns; /* for writing and the look at the way behind it */
+	bool is_noted;    /* all that will be written is in the journal */
 };
 /* --rewrite: reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);

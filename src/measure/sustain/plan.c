@@ -6,14 +6,12 @@
 #include "base/units.h"
 #include "measure/sustain/sustain.h"
 
-#define FILE_BYTES (16ull << 30)
-#define FILE_MOST  (1ull << 42)
-#define LEAST      64 /* requests that have to fit */
-#define SMALLER    4  /* times smaller is the other size of large requests; and ... */
-#define SMALLEST   16 /* of bursts that few requests use up */
-#define FEW        128
-#define LARGER     2 /* and larger that of small ones: with more the link may be the limit */
-#define LARGE      (256u << 10)
+#define LEAST    64 /* requests that have to fit */
+#define SMALLER  4  /* times smaller is the other size of large requests; and ... */
+#define SMALLEST 16 /* of bursts that few requests use up */
+#define FEW      128
+#define LARGER   2 /* and larger that of small ones: with more the link may be the limit */
+#define LARGE    (256u << 10)
 
 const struct opt sustain_opts[] = {
 	OPT_FLAG(struct sustain_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
@@ -40,26 +38,6 @@ uint32_t sustain_other_block(const struct sustain_params *p, double requests)
 	return block < LARGE ? block * LARGER : block / (requests < FEW ? SMALLEST : SMALLER);
 }
 
-int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
-                 struct err *err)
-{
-	bool is_folder = dev->kind == DEVICE_DIRECTORY;
-	uint64_t begin = is_folder ? DATAFILE_DATA_OFFSET : datafile_first_byte(dev), end = datafile_end_byte(dev),
-		 first, last;
-	int r = units_parse_range(p->range, is_folder ? FILE_MOST : end > begin ? end - begin : 0, &first, &last, err);
-
-	if (r < 0)
-		return r;
-	if (is_folder && first)
-		return err_set(err, -EINVAL, "%s is a directory, where --range begins with 0; write it like 0-1GB.",
-		               dev->path);
-	if (is_folder && !p->range)
-		last = FILE_BYTES;
-	*ret_first = begin + first / sustain_block(p) * sustain_block(p);
-	*ret_end = *ret_first + (last - first) / sustain_block(p) * sustain_block(p);
-	return 0;
-}
-
 int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	const struct sustain_params *p = params;
@@ -75,7 +53,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               dev->path);
 	if (p->write && is_folder)
 		return err_set(err, -EINVAL, "In a directory sustain writes to a file of its own; leave --write out.");
-	r = sustain_span(dev, p, &first, &end, err);
+	r = lasting_range(dev, p->range, SUSTAIN_FILE_BYTES, block, &first, &end, err);
 	if (r < 0)
 		return r;
 	if (end - first < (uint64_t)LEAST * block)

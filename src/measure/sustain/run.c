@@ -165,7 +165,7 @@ static void tick(void *arg, uint64_t now_ns)
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err)
 {
 	struct session *ses = io->l.ses;
-	uint64_t left_ns = session_time_left_ns(ses), now_ns = clock_now_ns(ses->env->clk);
+	uint64_t now_ns = clock_now_ns(ses->env->clk);
 	uint64_t span = io->end_bytes - io->first_bytes;
 	struct stretch l = { .io = io,
 		             .s = s,
@@ -177,7 +177,7 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 	struct lasting_order order = { .op = io->p->write || io->l.file ? IO_WRITE : IO_READ,
 		                       .block_bytes = o->block_bytes,
 		                       .depth = (uint32_t)io->p->depth,
-		                       .max_ns = o->ns < left_ns ? o->ns : left_ns,
+		                       .max_ns = o->ns,
 		                       .rate_bytes_per_s = o->rate_bytes_per_s,
 		                       .place = place,
 		                       .took = took,
@@ -189,7 +189,7 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 	s->asked_bytes_per_s = (double)io->p->rate_bytes_per_s;
 	if (!(o->rate_bytes_per_s > 0))
 		order.rate_bytes_per_s = s->asked_bytes_per_s;
-	if (order.max_ns == 0)
+	if (o->ns == 0)
 		return 0;
 	feel(&l, now_ns);
 	io->at -= io->at % o->block_bytes;

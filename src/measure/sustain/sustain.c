@@ -26,11 +26,6 @@ struct run {
 	struct sustain_rests rests;
 };
 
-static bool is_over(const struct run *run) /* a signal, --time, or the device is gone */
-{
-	return session_is_over(run->io.l.ses) || session_time_left_ns(run->io.l.ses) == 0;
-}
-
 static void report(void *arg)
 {
 	struct run *run = arg;
@@ -88,7 +83,8 @@ static int until_settled(struct run *run, struct err *err)
 	uint64_t span = run->io.end_bytes - run->io.first_bytes;
 	int r = 0;
 
-	while (r == 0 && !is_over(run) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
+	while (r == 0 && !lasting_is_over(&run->io.l) && run->s.time_s < SUSTAIN_MOST_S &&
+	       !sustain_is_settled(&run->f)) {
 		const double until_s = sustain_settles_s(&run->f);
 		const struct sustain_order o = {
 			.phase = "until it has settled",
@@ -101,7 +97,7 @@ static int until_settled(struct run *run, struct err *err)
 		r = sustain_load(&run->io, &o, &run->s, err);
 		(void)sustain_states(&run->s, &run->f);
 		/* a second pass would show once more what lies in the place */
-		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !is_over(run))
+		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !lasting_is_over(&run->io.l))
 			r = again(run, err);
 		if (run->io.at == span && run->f.burst < run->f.n && sustain_lies_in_place(&run->f, &run->rests))
 			break;
@@ -120,7 +116,7 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 	sustain_series_init(&s, false);
 	*to = *next;
 	timed_rest(run->io.l.ses, next->rest_ns);
-	while (r == 0 && !is_done && !is_over(run)) {
+	while (r == 0 && !is_done && !lasting_is_over(&run->io.l)) {
 		const struct sustain_order o = { "after a rest",
 			                         (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
 			                         (uint32_t)next->block_bytes,
@@ -141,7 +137,7 @@ static int rest_and_see(struct run *run, struct err *err)
 	struct sustain_rest next = { .block_bytes = sustain_block(run->io.p) };
 	int r = again(run, err);
 
-	while (r == 0 && !sustain_lies_in_place(&run->f, &run->rests) && !is_over(run) &&
+	while (r == 0 && !sustain_lies_in_place(&run->f, &run->rests) && !lasting_is_over(&run->io.l) &&
 	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p, run->f.v[run->f.burst].requests),
 	                         &next))
 		r = rest(run, &next, err);
@@ -154,7 +150,8 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 	struct run run = { .io = { .p = p, .saves = report, .arg = &run }, .rests.again_bytes_per_s = NAN };
 	uint32_t block = sustain_block(p), other = sustain_other_block(p, INFINITY);
 	const struct engine_config cfg = { .depth = (uint32_t)p->depth, .buf_bytes = block > other ? block : other };
-	int r = sustain_span(&ses->devs[0], p, &run.io.first_bytes, &run.io.end_bytes, err);
+	int r = lasting_range(&ses->devs[0], p->range, SUSTAIN_FILE_BYTES, block, &run.io.first_bytes,
+	                      &run.io.end_bytes, err);
 
 	if (r < 0)
 		return r;

@@ -20,16 +20,14 @@ struct sustain_params { /* what the options fill */
  * The longest burst that a provider sells is one of 30 minutes (credits of gp2 volumes at 3000 requests a second, EBS
  * bandwidth of small instances): without a change it goes on for a little longer.
  */
-#define SUSTAIN_ALONE_S 2100.0
-#define SUSTAIN_MOST_S  14400.0 /* then it has not settled */
+#define SUSTAIN_ALONE_S    2100.0
+#define SUSTAIN_FILE_BYTES (16ull << 30)
+#define SUSTAIN_MOST_S     14400.0 /* then it has not settled */
 extern const struct opt sustain_opts[];
 int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 uint32_t sustain_block(const struct sustain_params *p);
 /* A size of requests that distinguishes bytes from requests, by how many the burst was. */
 uint32_t sustain_other_block(const struct sustain_params *p, double requests);
-/* What may be touched: of a target, or of the file that is made in a directory. */
-int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
-                 struct err *err);
 
 /* ---- run.c: requests out, counted in bins; nothing is judged here ---- */
 
