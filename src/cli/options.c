@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/opt.h"
 #include "base/opt_help.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 
@@ -22,14 +23,14 @@ static const struct opt *find_opt(const struct opt *o, const char *name)
 static bool is_default(const struct opt *o, size_t params_size, const char *text)
 {
 	const struct opt alone[] = { *o, OPT_END };
-	cleanup_free void *params = calloc(1, params_size);
+	cleanup_free void *params = xcalloc(1, params_size);
 	const struct opt_set set = { alone, params };
 	char name[] = "platter", *argv[] = { name, NULL };
 	cleanup_free char *otherwise = NULL;
 	struct err err = { 0 };
 	int first;
 
-	if (!params || !text || opt_parse(&set, 1, 1, argv, &first, &err) < 0)
+	if (!text || opt_parse(&set, 1, 1, argv, &first, &err) < 0)
 		return true;
 	otherwise = opt_value_text(o, params);
 	opt_done(&set, 1);

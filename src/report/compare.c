@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/disks.h"
 
 #define FALSE_ALARMS 0.05               /* of a whole comparison */
@@ -474,17 +475,14 @@ static int rank(const char *verdict)
 static void put_worst_first(struct table *t)
 {
 	size_t column = (size_t)table_column(t, "verdict"), bytes = t->ncolumns * sizeof(*t->cells), n = 0;
-	struct cell *sorted = calloc(t->nrows + 1, bytes);
+	cleanup_free struct cell *sorted = xcalloc(t->nrows + 1, bytes);
 
-	if (!sorted)
-		return;
 	for (int k = 0; k <= 3; k++)
 		for (size_t i = 0; i < t->nrows; i++)
 			if (rank(table_string(t, i, column)) == k)
 				memcpy(&sorted[n++ * t->ncolumns], &t->cells[i * t->ncolumns], bytes);
 	if (n)
 		memcpy(t->cells, sorted, n * bytes);
-	free(sorted);
 }
 
 /* First the looks are counted, then they are judged with the level that that many allow. */

@@ -142,7 +142,7 @@ struct own_trend {
 
 static void add_leaning(struct own_trend *own, const struct figure *f)
 {
-	own->leaning = xmust(realloc(own->leaning, (own->n + 1) * sizeof(*own->leaning)));
+	own->leaning = xgrow(own->leaning, own->n + 1, sizeof(*own->leaning));
 	own->leaning[own->n++] = (struct leaning){ own->disk, f };
 }
 

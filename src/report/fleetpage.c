@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/fleet.h"
 #include "report/html.h"
 #include "report/svg.h"
@@ -210,11 +211,8 @@ struct trends {
 static void keep_trend(void *arg, const struct trend_row *row)
 {
 	struct trends *t = arg;
-	struct trend_row *more = reallocarray(t->v, t->n + 1, sizeof(*more));
 
-	if (!more)
-		return; /* then the page has nothing of it */
-	t->v = more;
+	t->v = xgrow(t->v, t->n + 1, sizeof(*t->v));
 	t->v[t->n++] = *row;
 }
 

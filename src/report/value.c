@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 
 #define RATIO_SHARE 2.0 /* up to here a ratio is a share or a change, in percent; more are that many times */
 
@@ -129,16 +130,14 @@ static struct value_scale byte_scale(const double *x, size_t n, const struct ran
 		scale.is_mixed = true;
 		return scale;
 	}
-	sorted = calloc(n + 1, sizeof(*sorted));
-	for (size_t i = 0; i < n && sorted; i++)
+	sorted = xcalloc(n + 1, sizeof(*sorted));
+	for (size_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			sorted[kept++] = x[i];
-	if (sorted)
-		qsort(sorted, kept, sizeof(*sorted), by_size);
+	qsort(sorted, kept, sizeof(*sorted), by_size);
 	if (s->divisor > 1)
 		scale.decimals = range->largest / s->divisor < 1000 ? 1 : 0;
-	while (s->divisor > 1 && sorted && scale.decimals < 3 &&
-	       !are_distinct(sorted, kept, s->divisor, scale.decimals))
+	while (s->divisor > 1 && scale.decimals < 3 && !are_distinct(sorted, kept, s->divisor, scale.decimals))
 		scale.decimals++;
 	return scale;
 }

@@ -25,9 +25,7 @@ static void fill_head(struct session *ses, const struct session_config *cfg)
 	res->head.started = strdup(clock_wall_text(started, sizeof(started)));
 	res->head.clock = strdup(ses->env->clk->name);
 	res->head.seed = ses->seed;
-	res->head.argv = calloc(cfg->argc + 1, sizeof(char *));
-	for (size_t i = 0; res->head.argv && i < cfg->argc; i++)
-		res->head.argv[res->head.argc++] = strdup(cfg->argv[i]);
+	result_argv(res, cfg->argv, cfg->argc);
 	for (size_t i = 0; i < cfg->noptions; i++)
 		result_option(res, cfg->options[i].name, cfg->options[i].text);
 }

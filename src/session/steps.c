@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/internal.h"
 
 #define KEEP_NS      (50 * NS_PER_S)  /* a step more, and it is still less than a minute */
@@ -36,10 +37,10 @@ int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_byt
 	               block_bytes, dev->path, unit_bytes);
 }
 
-/* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet, or no memory. */
+/* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet. */
 static int *target_fds(const struct session *ses)
 {
-	int *fds = ses->targets && ses->ndevs ? calloc(ses->ndevs, sizeof(*fds)) : NULL;
+	int *fds = ses->targets && ses->ndevs ? xcalloc(ses->ndevs, sizeof(*fds)) : NULL;
 
 	for (size_t i = 0; fds && i < ses->ndevs; i++) {
 		fds[i] = ses->targets[i].fd;

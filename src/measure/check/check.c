@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/measures.h"
 #include "session/part.h"
 #include "verdict/verdict.h"
@@ -125,8 +126,7 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 		return 0;
 	}
 	if (p->is_writing && own->state) {
-		if (asprintf(&state, "--state=%s", own->state) < 0)
-			return err_set(err, -ENOMEM, "Out of memory.");
+		(void)xmust(asprintf(&state, "--state=%s", own->state) < 0 ? NULL : state);
 		part.whole = state;
 		part.words = own->resume ? "--write --resume" : p->words;
 	}

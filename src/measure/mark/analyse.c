@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/mark/mark.h"
 #include "stats/stats.h"
 
@@ -36,12 +37,12 @@ bool mark_judge(uint64_t (*next)(void *arg, uint64_t records), void *arg, uint64
                 struct mark_draws *ret)
 {
 	size_t nks = draws < KS_MAX ? (size_t)draws : KS_MAX;
-	cleanup_free double *place = calloc(nks ? nks : 1, sizeof(double));
-	cleanup_free uint8_t *seen = calloc(1, (size_t)(records / 8 + 1));
+	cleanup_free double *place = xcalloc(nks, sizeof(double));
+	cleanup_free uint8_t *seen = xcalloc(1, (size_t)(records / 8 + 1));
 	double mean = 0.0, m2 = 0.0;
 	uint64_t distinct = 0;
 
-	if (!place || !seen || draws < 2 || records == 0)
+	if (draws < 2 || records == 0)
 		return false;
 	for (uint64_t i = 0; i < draws; i++) {
 		uint64_t k = next(arg, records);

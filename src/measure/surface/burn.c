@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/surface/writing.h"
 
 #define LEG_NS     (50 * NS_PER_S) /* as often as the state is saved */
@@ -26,17 +27,14 @@ struct writer {
 	bool is_gone;
 };
 
-int surface_burn_open(struct surface_run *run, struct err *err)
+void surface_burn_open(struct surface_run *run)
 {
-	run->burn = calloc(1, sizeof(*run->burn));
-	if (!run->burn)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	run->burn = xcalloc(1, sizeof(*run->burn));
 	run->burn->run_id = rng_mix(run->ses->seed ^ rng_mix(session_fresh_seed(run->ses->env->clk) ^ RUN_STREAM));
 	run->burn->block_bytes = run->range.block_bytes;
 	run->burn->written_to = run->range.first_bytes;
 	run->burn->least_celsius = INFINITY;
 	run->burn->most_celsius = -INFINITY;
-	return 0;
 }
 
 void surface_burn_close(struct surface_run *run)

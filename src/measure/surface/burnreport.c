@@ -94,10 +94,6 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 	if (!b)
 		return;
 	kinds = surface_wrong_kinds(&b->wrongs, &run->range, b->block_bytes);
-	if (!kinds) {
-		surface_no_memory(run);
-		return;
-	}
 	for (size_t i = 0; i < b->wrongs.n; i++) {
 		wrong += length_of(&b->wrongs.v[i]);
 		failed += kinds[i] == WRONG_UNWRITTEN ? length_of(&b->wrongs.v[i]) : 0;
@@ -155,8 +151,11 @@ static bool take_row(struct surface_run *run, const struct wrong_row *row)
 	if (k == WRONG_TORN || k == WRONG_MISPLACED || k == WRONG_WRAPPED)
 		k = is_other ? WRONG_MISPLACED : WRONG_LOST;
 	w.kind = (enum surface_wrong_kind)k;
-	return w.first_bytes >= g->first_bytes && w.first_bytes < g->end_bytes &&
-	       row->length_bytes <= g->end_bytes - w.first_bytes && surface_wrongs_add(&run->burn->wrongs, &w);
+	if (w.first_bytes < g->first_bytes || w.first_bytes >= g->end_bytes ||
+	    row->length_bytes > g->end_bytes - w.first_bytes)
+		return false;
+	surface_wrongs_add(&run->burn->wrongs, &w);
+	return true;
 }
 
 bool surface_burn_take(struct surface_run *run, const struct result *state, const struct measure_table *table)

@@ -16,8 +16,7 @@ struct payload_id surface_burn_id(const struct surface_run *run, uint64_t at)
 void surface_burn_wrong(struct surface_run *run, uint64_t first, uint64_t end, enum surface_wrong_kind kind,
                         int64_t away)
 {
-	if (!surface_wrongs_add(&run->burn->wrongs, &(struct surface_wrong){ first, end, kind, away }))
-		surface_no_memory(run);
+	surface_wrongs_add(&run->burn->wrongs, &(struct surface_wrong){ first, end, kind, away });
 }
 
 void surface_burn_feel(struct surface_run *run, const struct io_req *req)

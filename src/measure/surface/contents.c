@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which files are hit: asked once, when the scan or the portion is over. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/surface/surface.h"
 
 struct content_row {
@@ -86,24 +86,22 @@ static void report(struct surface_run *run, const struct measure_table *mt, stru
 #define FILES_MIN 15 /* a choice: half a million files on a slow disk */
 #define FILES_NS  (FILES_MIN * 60 * NS_PER_S)
 
-int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err)
+void surface_contents(struct surface_run *run, const struct measure_table *table)
 {
 	const struct env *env = run->ses->env;
 	const struct device *dev = &run->ses->devs[0];
 	size_t n = 0;
 	cleanup_free struct surface_suspect *all = surface_all_places(run, &n);
-	cleanup_free struct device_range *places = calloc(n + 1, sizeof(*places));
+	cleanup_free struct device_range *places = xcalloc(n + 1, sizeof(*places));
 	struct patience patience = { .ses = run->ses, .until_ns = surface_now(run) + FILES_NS };
 	struct content_question q = { .places = places, .is_over = is_over, .arg = &patience };
 	struct contents found = { 0 };
 	struct err why;
 
-	if (!all || !places)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	q.n = gather(all, n, places);
 	if (run->p->without.n || run->p->write || !q.n || session_is_over(run->ses) || !env->devices->contents ||
 	    (dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION))
-		return 0;
+		return;
 	session_progress(run->ses, "files at bad places", -1.0, NULL);
 	if (env->devices->contents(env->devices_ctx, dev, &q, &found, &why) < 0)
 		result_notice(run->ses->res, "no-files", "%s The scan stands.", why.text);
@@ -114,5 +112,4 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 		              "The search for files at bad places of %s ended after %d minutes: some may be missing.",
 		              dev->path, FILES_MIN);
 	content_list_done(&found);
-	return 0;
 }

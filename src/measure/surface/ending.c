@@ -79,12 +79,11 @@ static void report_next(struct surface_run *run, const struct next *next)
 /* What the limits of rechecks left open: all of it lies from there to there. */
 static bool find_open(const struct surface_run *run, struct next *ret)
 {
-	cleanup_free struct surface_suspect *v = NULL;
+	size_t n;
+	cleanup_free struct surface_suspect *v = surface_all_places(run, &n);
 	uint64_t from = UINT64_MAX, to = 0;
-	size_t n = 0;
 
-	v = surface_all_places(run, &n);
-	for (size_t i = 0; v && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (v[i].kind == SURFACE_UNCHECKED || v[i].kind == SURFACE_SKIPPED) {
 			from = v[i].first_bytes < from ? v[i].first_bytes : from;
 			to = v[i].end_bytes > to ? v[i].end_bytes : to;

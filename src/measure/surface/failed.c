@@ -14,12 +14,9 @@ static size_t first_behind(const struct surface_failures *l, uint64_t at)
 	return surface_first_behind(l->v, l->n, sizeof(*l->v), at);
 }
 
-static bool insert(struct surface_failures *l, size_t at, const struct surface_failed *f)
+static void insert(struct surface_failures *l, size_t at, const struct surface_failed *f)
 {
-	struct surface_failed *v = surface_insert(l->v, &l->n, &l->room, sizeof(*v), at, f);
-
-	l->v = v ? v : l->v;
-	return v != NULL;
+	l->v = surface_insert(l->v, &l->n, &l->room, sizeof(*l->v), at, f);
 }
 
 static void drop(struct surface_failures *l, size_t at)
@@ -28,7 +25,7 @@ static void drop(struct surface_failures *l, size_t at)
 }
 
 /* This was read. */
-static bool cut(struct surface_failures *l, uint64_t first, uint64_t end, bool keeps_sectors)
+static void cut(struct surface_failures *l, uint64_t first, uint64_t end, bool keeps_sectors)
 {
 	for (size_t i = first_behind(l, first); i < l->n && l->v[i].first_bytes < end;) {
 		struct surface_failed *f = &l->v[i], behind = *f;
@@ -41,19 +38,19 @@ static bool cut(struct surface_failures *l, uint64_t first, uint64_t end, bool k
 		behind.first_bytes = end;
 		if (f->first_bytes < first && f->end_bytes > end) {
 			f->end_bytes = first;
-			return insert(l, i + 1, &behind);
+			insert(l, i + 1, &behind);
+			return;
 		}
 		if (f->first_bytes < first) {
 			f->end_bytes = first;
 			i++;
 		} else if (f->end_bytes > end) {
 			f->first_bytes = end;
-			return true;
+			return;
 		} else {
 			drop(l, i);
 		}
 	}
-	return true;
 }
 
 static bool is_one(const struct surface_failed *a, const struct surface_failed *b)
@@ -73,7 +70,7 @@ static void join(struct surface_failures *l, size_t at)
 }
 
 /* What is not in the list yet of a request. */
-static bool fill(struct surface_failures *l, const struct surface_failed *f)
+static void fill(struct surface_failures *l, const struct surface_failed *f)
 {
 	struct surface_failed part = *f;
 
@@ -82,14 +79,13 @@ static bool fill(struct surface_failures *l, const struct surface_failed *f)
 		bool is_last = i == l->n || l->v[i].first_bytes >= f->end_bytes;
 
 		part.end_bytes = is_last ? f->end_bytes : l->v[i].first_bytes;
-		if (part.first_bytes < part.end_bytes && !insert(l, i++, &part))
-			return false;
+		if (part.first_bytes < part.end_bytes)
+			insert(l, i++, &part);
 		part.first_bytes = is_last ? f->end_bytes : l->v[i].end_bytes;
 	}
-	return true;
 }
 
-bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new)
+void surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new)
 {
 	struct surface_failed new = *f;
 	size_t i = first_behind(l, f->first_bytes);
@@ -98,7 +94,9 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 	if (is_known &&
 	    (l->v[i].is_sector || !f->is_sector)) { /* that explains it, if the rest of it was read before */
 		l->v[i].readings++;
-		return f->is_sector || !is_new || fill(l, f);
+		if (!f->is_sector && is_new)
+			fill(l, f);
+		return;
 	}
 	new.is_sector &=
 		is_known || f->readings > 1; /* twice: drives fail a read for what they read on the way to it */
@@ -106,20 +104,17 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 		new.time_ns = l->v[i].time_ns > new.time_ns ? l->v[i].time_ns : new.time_ns;
 		new.readings += l->v[i].readings;
 	}
-	if (!cut(l, new.first_bytes, new.end_bytes, false))
-		return false;
+	cut(l, new.first_bytes, new.end_bytes, false);
 	i = first_behind(l, new.first_bytes);
-	if (!insert(l, i, &new))
-		return false;
+	insert(l, i, &new);
 	join(l, i);
 	if (i)
 		join(l, i - 1);
-	return true;
 }
 
-bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector)
+void surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector)
 {
-	return !l->n || cut(l, first, end, !is_sector);
+	cut(l, first, end, !is_sector);
 }
 
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end)

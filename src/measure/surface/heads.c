@@ -6,11 +6,11 @@
  * are alike, each is that one as often as the others, whatever else disturbs the disk, in bursts or not: losses of one
  * moment or place are one stretch's, and one vote. That is tested by the binomial law, for as many heads as there are.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/shared/heads.h"
 #include "measure/surface/surface.h"
 
@@ -82,9 +82,7 @@ int surface_heads_open(struct surface_run *run, struct err *err)
 
 	if (!run->p->geometry)
 		return 0;
-	run->heads = calloc(1, sizeof(*run->heads));
-	if (!run->heads)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	run->heads = xcalloc(1, sizeof(*run->heads));
 	run->heads->bad = -1;
 	r = heads_load(&run->heads->map, run->p->geometry, &run->ses->devs[0], err);
 	if (r < 0) {
@@ -389,17 +387,15 @@ void surface_heads_take(struct surface_run *run, const struct result *state)
 		(void)take(run->heads->v, state);
 }
 
-int surface_heads_again(const struct result *saved, struct result *ret, struct err *err)
+void surface_heads_again(const struct result *saved, struct result *ret)
 {
 	double turn_ns = figure_number(result_find_figure(saved, "rotation_period_ns"));
 	const struct table *reported = result_find_table(saved, "by_head");
-	cleanup_free struct surface_heads *heads = calloc(1, sizeof(*heads));
+	cleanup_free struct surface_heads *heads = xcalloc(1, sizeof(*heads));
 
-	if (!heads)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	heads->map.n = take(heads->v, saved);
 	if (!heads->map.n || !reported || reported->nrows != heads->map.n || !(turn_ns > 0.0))
-		return 0;
+		return;
 	for (size_t h = 0; h < heads->map.n; h++) {
 		struct head_row was;
 
@@ -408,5 +404,4 @@ int surface_heads_again(const struct result *saved, struct result *ret, struct e
 		heads->row[h].unreadable_places = was.unreadable_places;
 	}
 	report_heads(ret, heads, turn_ns);
-	return 0;
 }

@@ -3,10 +3,10 @@
  * The lists of a run: what failed, without a bound, and what is slow, up to that many of each kind; all of it by place;
  * and what is still to be done about it.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "measure/surface/surface.h"
 
 #define HIT_PART                                                                                            \
@@ -18,28 +18,14 @@
 
 /* ---- lists ---- */
 
-void surface_no_memory(struct surface_run *run)
-{
-	if (!run->leg.error)
-		run->leg.error = err_set(
-			&run->leg.why, -ENOMEM,
-			"No memory is left for the list of bad places; the scan ends, as the list would lack some.");
-}
-
 /* A kind is listed up to its bound, whatever there is of others: what is slow once by chance pushes nothing out. */
 void surface_list_place(struct surface_run *run, const struct surface_suspect *s)
 {
-	struct surface_suspect *v;
-
 	/* Something else was the reason, or the drive goes elsewhere there: no bad places. */
 	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->lists.nlisted[s->kind] == SURFACE_LISTED)
 		return;
-	v = surface_insert(run->lists.places, &run->lists.nplaces, &run->lists.room, sizeof(*v), run->lists.nplaces, s);
-	if (!v) {
-		surface_no_memory(run);
-		return;
-	}
-	run->lists.places = v;
+	run->lists.places = surface_insert(run->lists.places, &run->lists.nplaces, &run->lists.room, sizeof(*s),
+	                                   run->lists.nplaces, s);
 	run->lists.nlisted[s->kind]++;
 }
 
@@ -66,11 +52,11 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 
 	if (load_is_lost(req->res))
 		return;
-	if (is_fault ? !surface_failures_add(&run->failures, &f,
-	                                     end > run->position || surface_has_failed(&run->later.skipped, first, end))
-	             : !surface_is_cached(run, (double)f.time_ns, req->len_bytes) &&
-	                       !surface_failures_read(&run->failures, first, end, f.is_sector))
-		surface_no_memory(run);
+	if (is_fault)
+		surface_failures_add(&run->failures, &f,
+		                     end > run->position || surface_has_failed(&run->later.skipped, first, end));
+	else if (!surface_is_cached(run, (double)f.time_ns, req->len_bytes))
+		surface_failures_read(&run->failures, first, end, f.is_sector);
 }
 
 static struct surface_suspect suspect_of(const struct surface_failed *f, enum surface_kind unproven)
@@ -90,11 +76,9 @@ static struct surface_suspect suspect_of(const struct surface_failed *f, enum su
 struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n)
 {
 	size_t n = run->lists.nplaces + run->lists.nactive;
-	struct surface_suspect *v = calloc(n + run->failures.n + run->later.skipped.n + 1, sizeof(*v));
+	struct surface_suspect *v = xcalloc(n + run->failures.n + run->later.skipped.n + 1, sizeof(*v));
 	enum surface_kind unproven = surface_is_unfinished(run) ? SURFACE_PENDING : SURFACE_UNCHECKED;
 
-	if (!v)
-		return NULL;
 	if (run->lists.nplaces)
 		memcpy(v, run->lists.places, run->lists.nplaces * sizeof(*v));
 	memcpy(v + run->lists.nplaces, run->lists.active, run->lists.nactive * sizeof(*v));

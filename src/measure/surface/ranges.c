@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists in order of ranges that do not overlap, whatever else their elements hold. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "measure/surface/suspects.h"
 
 #define ROOM_LEAST 64
@@ -44,12 +44,8 @@ void *surface_insert(void *v, size_t *n, size_t *room, size_t size, size_t at, c
 	char *to;
 
 	if (*n == *room) {
-		size_t more = *room ? 2 * *room : ROOM_LEAST;
-
-		v = realloc(v, more * size);
-		if (!v)
-			return NULL;
-		*room = more;
+		*room = *room ? 2 * *room : ROOM_LEAST;
+		v = xgrow(v, *room, size);
 	}
 	to = (char *)v + at * size;
 	memmove(to + size, to, (*n - at) * size);

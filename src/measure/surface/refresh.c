@@ -5,12 +5,12 @@
  * alone beside another before and after, so that the gain is measured and not hoped for; the bytes are in the journal
  * until they were read back.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
@@ -158,12 +158,10 @@ static void report(struct surface_run *run, const struct measure_table *mt, cons
 int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,
                     struct err *err)
 {
-	cleanup_free struct refresh *v = calloc(SURFACE_REWRITE_MOST, sizeof(*v));
+	cleanup_free struct refresh *v = xcalloc(SURFACE_REWRITE_MOST, sizeof(*v));
 	size_t n, others;
 	int r;
 
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	n = gather(run, v, &others);
 	if (others)
 		result_notice(

@@ -329,16 +329,11 @@ void surface_take_counts(struct surface_run *run, const struct result *state)
 void surface_report(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
-	cleanup_free struct surface_suspect *places = NULL;
+	size_t n;
+	cleanup_free struct surface_suspect *places = surface_all_places(run, &n);
 	struct surface_cell all = { 0 };
 	struct table *t;
-	size_t n;
 
-	places = surface_all_places(run, &n);
-	if (!places) {
-		surface_no_memory(run);
-		return;
-	}
 	report_map(run, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
 	t->rows_max = SIZE_MAX; /* a scan that goes on has from it what failed */
@@ -408,8 +403,7 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 			                          s.again + 1,   s.error,     s.kind == SURFACE_UNREADABLE,
 			                          s.rests > 0 };
 
-		if (!surface_failures_add(s.kind == SURFACE_SKIPPED ? &run->later.skipped : &run->failures, &f, true))
-			surface_no_memory(run);
+		surface_failures_add(s.kind == SURFACE_SKIPPED ? &run->later.skipped : &run->failures, &f, true);
 	} else if (s.kind == SURFACE_PENDING && run->lists.nactive < SURFACE_ACTIVE &&
 	           row->length_bytes <= run->range.block_bytes) {
 		s.again = s.again_bad = 0;
@@ -445,7 +439,8 @@ int surface_anew(const struct result *saved, struct result *ret, struct err *err
 		add_cell(&all, &c);
 	}
 	report_sums(ret, &all, figure_number(result_find_figure(saved, "rotation_period_ns")));
-	return surface_heads_again(saved, ret, err);
+	surface_heads_again(saved, ret);
+	return 0;
 }
 
 static bool are_rows_of(const struct surface_run *run, const struct table *slow, uint64_t to_bytes)

@@ -9,7 +9,6 @@
  * Requests that were slow in all of three readings lie at sectors that are weak, or that were moved away. Those moved
  * away are strewn; so a place is called weak only if it has more of them than strewn ones explain.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "measure/surface/sample.h"
@@ -30,33 +29,30 @@ static uint64_t length_of(const struct surface_run *run)
 	return (uint64_t)SURFACE_BATCH * run->range.block_bytes;
 }
 
-static bool add(struct surface_run *run, double first, bool is_random)
+static void add(struct surface_run *run, double first, bool is_random)
 {
 	struct surface_sample *s = run->later.sample;
 	const struct surface_range *g = &run->range;
 	double end = (double)(g->end_bytes > length_of(run) ? g->end_bytes - length_of(run) : 0);
 	uint64_t at = (uint64_t)fmax(fmin(first, end), (double)g->first_bytes);
-	struct stretch v, *all;
+	struct stretch v;
 
 	at += (g->unit_bytes - at % g->unit_bytes) % g->unit_bytes; /* up: the last one ends with the range */
 	v = (struct stretch){ .first_bytes = at,
 		              .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
 		              .is_random = is_random };
-	all = surface_insert(s->v, &s->n, &s->room, sizeof(v), s->n, &v);
-	s->v = all ? all : s->v;
-	return all != NULL;
+	s->v = surface_insert(s->v, &s->n, &s->room, sizeof(v), s->n, &v);
 }
 
 /* What the drive itself has trouble with, and where heads land and rest. */
-static bool add_known(struct surface_run *run)
+static void add_known(struct surface_run *run)
 {
 	const struct device_health *h = session_health(run->ses, 0);
-	bool is_added =
-		add(run, (double)run->range.first_bytes, false) && add(run, (double)run->range.end_bytes, false);
 
-	for (uint32_t i = 0; is_added && i < h->nsuspects; i++)
-		is_added = add(run, (double)h->suspects[i] - (double)length_of(run) / 2, false);
-	return is_added;
+	add(run, (double)run->range.first_bytes, false);
+	add(run, (double)run->range.end_bytes, false);
+	for (uint32_t i = 0; i < h->nsuspects; i++)
+		add(run, (double)h->suspects[i] - (double)length_of(run) / 2, false);
 }
 
 static bool is_doubtful(const struct stretch *v)
@@ -87,29 +83,31 @@ static void take_back_doubtful(struct surface_sample *s)
 	s->next = kept;
 }
 
-static bool plan_pass(struct surface_run *run, size_t places)
+static void plan_pass(struct surface_run *run, size_t places)
 {
 	struct surface_sample *s = run->later.sample;
 	double span = (double)(run->range.end_bytes - run->range.first_bytes),
 	       all = ceil(span / (double)length_of(run));
-	bool is_planned, is_all = (double)places >= all;
+	bool is_all = (double)places >= all;
 
-	if (!run->is_tuned) /* by the first requests */
-		return add(run, (double)run->range.first_bytes, false);
+	if (!run->is_tuned) { /* by the first requests */
+		add(run, (double)run->range.first_bytes, false);
+		return;
+	}
 	if (s->passes == 1)
 		s->own_ns = OWN_MARGIN * stats_median(s->worsts_ns, s->nworsts);
 	take_back_doubtful(s);
 	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
-	is_planned = s->passes++ || add_known(run);
+	if (s->passes++ == 0)
+		add_known(run);
 	places = is_all ? (size_t)all : places;
-	for (size_t i = 0; is_planned && i < places; i++) {
+	for (size_t i = 0; i < places; i++) {
 		double at = is_all ? (double)i * (double)length_of(run)
 		                   : span * ((double)i + rng_double(&run->timed.rng)) / (double)places;
 
-		is_planned = add(run, (double)run->range.first_bytes + at, true);
+		add(run, (double)run->range.first_bytes + at, true);
 	}
 	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), surface_by_place);
-	return is_planned;
 }
 
 /* That many fit into the time that is left. */
@@ -138,16 +136,16 @@ bool surface_sample_goes_on(const struct surface_run *run)
 	return s->next < s->n || has_doubtful(s) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
-static bool begin(struct surface_run *run, struct surface_sample *s)
+static void begin(struct surface_run *run, struct surface_sample *s)
 {
 	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SAMPLE_NS;
 
 	s->own_ns = (double)INFINITY;
 	s->end_ns = run->ses->start_ns + (uint64_t)(SCAN_SHARE * (double)time_ns);
-	return surface_failures_add(&s->unread,
-	                            &(struct surface_failed){ .first_bytes = run->range.first_bytes,
-	                                                      .end_bytes = run->range.end_bytes },
-	                            true);
+	surface_failures_add(&s->unread,
+	                     &(struct surface_failed){ .first_bytes = run->range.first_bytes,
+	                                               .end_bytes = run->range.end_bytes },
+	                     true);
 }
 
 int surface_sample_leg(struct surface_run *run, struct err *err)
@@ -155,8 +153,10 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 	struct surface_sample *s = run->later.sample;
 	int r = 0;
 
-	if ((!s->end_ns && !begin(run, s)) || (s->next == s->n && !plan_pass(run, places_left(run))))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	if (!s->end_ns)
+		begin(run, s);
+	if (s->next == s->n)
+		plan_pass(run, places_left(run));
 	while (r == 0 && s->next < s->n && surface_sample_goes_on(run) && !surface_wants_again(run)) {
 		struct stretch *v = &s->v[s->next];
 		bool is_tuning = !run->is_tuned;

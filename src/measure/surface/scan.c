@@ -102,8 +102,7 @@ static uint64_t fresh_of(struct surface_run *run, uint64_t first, uint64_t len)
 	struct surface_failures *unread = &run->later.sample->unread;
 	uint64_t fresh = surface_failures_bytes(unread, first, first + len);
 
-	if (!surface_failures_read(unread, first, first + len, true))
-		surface_no_memory(run);
+	surface_failures_read(unread, first, first + len, true);
 	return fresh;
 }
 
@@ -155,8 +154,8 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 
 	if (!s->is_later)
 		run->position = offset;
-	else if (!surface_failures_read(&run->later.skipped, run->later.at, offset, true))
-		surface_no_memory(run);
+	else
+		surface_failures_read(&run->later.skipped, run->later.at, offset, true);
 	run->later.at = s->is_later ? offset : 0;
 	run->done.scan_bytes += bytes;
 	if (now_ns > s->last_batch_ns)

@@ -42,8 +42,7 @@ void surface_skip(struct surface_run *run, uint64_t to)
 {
 	const struct surface_failed f = { .first_bytes = run->position, .end_bytes = to, .readings = 1 };
 
-	if (!surface_failures_add(&run->later.skipped, &f, true))
-		surface_no_memory(run);
+	surface_failures_add(&run->later.skipped, &f, true);
 	run->position = to;
 }
 

@@ -2,12 +2,12 @@
 /*
  * Reads every block of a disk, looks at the time of each request, and finds out what slow and unreadable places are.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/sample.h"
 #include "measure/surface/writing.h"
@@ -102,7 +102,7 @@ static int run_init(struct surface_run *run, struct err *err)
 	if (r == 0 && run->p->rewrite)
 		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
 	if (r == 0 && run->p->write)
-		r = surface_burn_open(run, err);
+		surface_burn_open(run);
 	if (r == 0)
 		r = surface_state_load(run, err);
 	run->begun.is_scanned = run->position == run->range.end_bytes;
@@ -125,15 +125,13 @@ static int scan_some(struct surface_run *run, struct err *err)
 
 static int surface_run(struct session *ses, const void *params, struct err *err)
 {
-	struct surface_run *run = calloc(1, sizeof(*run));
+	struct surface_run *run = xcalloc(1, sizeof(*run));
 	int r;
 
-	if (!run)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	run->ses = ses;
 	run->p = params;
-	run->later.sample = run->p->sample ? calloc(1, sizeof(*run->later.sample)) : NULL;
-	r = run->p->sample && !run->later.sample ? err_set(err, -ENOMEM, "Out of memory.") : run_init(run, err);
+	run->later.sample = run->p->sample ? xcalloc(1, sizeof(*run->later.sample)) : NULL;
+	r = run_init(run, err);
 	while (r == 0 && goes_on(run)) {
 		bool is_read = surface_is_written(run);
 
@@ -162,7 +160,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0 && run->journal && !surface_is_unfinished(run) && !session_is_over(ses))
 		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
 	if (r == 0)
-		r = surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS], err);
+		surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS]);
 	if (r == 0)
 		r = surface_map_save(run, err);
 	rewrite_close(run->journal);

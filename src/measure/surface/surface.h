@@ -104,14 +104,9 @@ static inline double surface_lost_per_gb(uint64_t excess_ns, uint64_t bytes, dou
 bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t len);
 /* Every request of the run, as it was answered. */
 void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault);
-/* The list of bad places would lack some: the run ends, with a sentence. */
-void surface_no_memory(struct surface_run *run);
 /* Lists it, if there is room among its kind. */
 void surface_list_place(struct surface_run *run, const struct surface_suspect *s);
-/*
- * All that is to be reported of what was scanned, by place: what failed, what was slow, and what is still to be read
- * again. NULL: no memory.
- */
+/* To be reported of what was scanned, by place: what failed, what was slow, and what is still to be read again. */
 struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n);
 /* Of what second readings of these may take, this part is left. */
 double surface_again_left(const struct surface_run *run, enum surface_budget of);
@@ -227,15 +222,14 @@ void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len,
 void surface_heads_report(struct surface_run *run);
 void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was reported last */
 void surface_heads_take(struct surface_run *run, const struct result *state);
-/* For report --again. 0, or negative errno and a sentence. */
-int surface_heads_again(const struct result *saved, struct result *ret, struct err *err);
+/* For report --again. */
+void surface_heads_again(const struct result *saved, struct result *ret);
 
 /* ---- contents.c ---- */
 
 extern const struct field surface_content_fields[];
-/* Lists in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or
- * negative errno and a sentence. */
-int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err);
+/* Lists in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. */
+void surface_contents(struct surface_run *run, const struct measure_table *table);
 
 /* ---- report.c ---- */
 

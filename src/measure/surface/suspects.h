@@ -76,7 +76,7 @@ struct surface_bytes {
 int surface_by_place(const void *a, const void *b); /* for qsort() */
 /* Of n elements of that many bytes: the first that ends behind this place. */
 size_t surface_first_behind(const void *v, size_t n, size_t size, uint64_t at_bytes);
-/* The list with a copy of the element before that at; NULL: no memory, and all is as before. */
+/* The list with a copy of the element before that at. */
 void *surface_insert(void *v, size_t *n, size_t *room, size_t size, size_t at, const void *element);
 void surface_drop(void *v, size_t *n, size_t size, size_t at);
 
@@ -96,13 +96,10 @@ struct surface_failures {
 	size_t n, room;
 };
 
-/*
- * A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer
- * true.
- */
-bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
+/* A request failed (is_new: not all of it was read before), or was read. */
+void surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
 /* What failed by itself is read only by itself: a longer read may be of what the drive has kept. */
-bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector);
+void surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector);
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
 /* The first before this place that is still to be narrowed down to sectors, or NULL. */
 struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);

@@ -40,11 +40,11 @@ struct surface_wrongs { /* in order; they do not overlap */
 	size_t n, room;
 	uint64_t unlisted_bytes;
 };
-/* What is known of a place already stays. false: no memory. */
-bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w);
+/* What is known of a place already stays. */
+void surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w);
 /*
- * What each is in the end, to be freed; write requests were of block_bytes. NULL: no memory. Of a misplaced write both
- * ends are: where the data lie, and where they lack.
+ * What each is in the end, to be freed; write requests were of block_bytes. Of a misplaced write both ends are: where
+ * the data lie, and where they lack.
  */
 enum surface_wrong_kind *surface_wrong_kinds(const struct surface_wrongs *l, const struct surface_range *range,
                                              uint64_t block_bytes);
@@ -63,8 +63,7 @@ struct surface_burn {
 	struct surface_wrongs wrongs;
 };
 
-/* 0, or -ENOMEM and a sentence. */
-int surface_burn_open(struct surface_run *run, struct err *err);
+void surface_burn_open(struct surface_run *run);
 void surface_burn_close(struct surface_run *run);
 /* Writes for a while from where it came to, and flushes. 0, also when the run is over; or negative errno. */
 int surface_burn_leg(struct surface_run *run, struct err *err);

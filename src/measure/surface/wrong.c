@@ -2,6 +2,7 @@
 /* Ranges that are not as they were written, in order. */
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/surface/writing.h"
 
 const char *const surface_wrong_names[WRONG_KINDS] = { "lost",     "torn",    "misplaced",  "wrapped",
@@ -18,20 +19,15 @@ static bool goes_on(const struct surface_wrong *a, const struct surface_wrong *b
 	return a->end_bytes == b->first_bytes && a->kind == b->kind && a->away_bytes == b->away_bytes;
 }
 
-static bool insert(struct surface_wrongs *l, size_t at, const struct surface_wrong *w)
+static void insert(struct surface_wrongs *l, size_t at, const struct surface_wrong *w)
 {
-	struct surface_wrong *v;
-
-	if (l->n == SURFACE_WRONG_MOST) {
+	if (l->n == SURFACE_WRONG_MOST)
 		l->unlisted_bytes += w->end_bytes - w->first_bytes;
-		return true;
-	}
-	v = surface_insert(l->v, &l->n, &l->room, sizeof(*v), at, w);
-	l->v = v ? v : l->v;
-	return v != NULL;
+	else
+		l->v = surface_insert(l->v, &l->n, &l->room, sizeof(*l->v), at, w);
 }
 
-bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
+void surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
 {
 	struct surface_wrong rest = *w;
 
@@ -47,8 +43,8 @@ bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
 		if (i && goes_on(&l->v[i - 1], &rest)) {
 			l->v[i - 1].end_bytes = next;
 			i--;
-		} else if (!insert(l, i, &rest)) {
-			return false;
+		} else {
+			insert(l, i, &rest);
 		}
 		if (i + 1 < l->n && goes_on(&l->v[i], &l->v[i + 1])) {
 			l->v[i].end_bytes = l->v[i + 1].end_bytes;
@@ -56,7 +52,6 @@ bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
 		}
 		rest.first_bytes = next;
 	}
-	return true;
 }
 
 static bool is_torn(const struct surface_wrong *w, const struct surface_range *range, uint64_t block_bytes)
@@ -68,14 +63,14 @@ static bool is_torn(const struct surface_wrong *w, const struct surface_range *r
 enum surface_wrong_kind *surface_wrong_kinds(const struct surface_wrongs *l, const struct surface_range *range,
                                              uint64_t block_bytes)
 {
-	enum surface_wrong_kind *kinds = calloc(l->n + 1, sizeof(*kinds));
+	enum surface_wrong_kind *kinds = xcalloc(l->n + 1, sizeof(*kinds));
 
-	for (size_t i = 0; kinds && i < l->n; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		const struct surface_wrong *w = &l->v[i];
 
 		kinds[i] = w->kind == WRONG_LOST && is_torn(w, range, block_bytes) ? WRONG_TORN : w->kind;
 	}
-	for (size_t i = 0; kinds && i < l->n; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		uint64_t own = l->v[i].first_bytes + (uint64_t)l->v[i].away_bytes;
 		size_t k = first_behind(l, own);
 		bool is_missing = k < l->n && l->v[k].first_bytes <= own && l->v[k].kind == WRONG_LOST;
