@@ -107,6 +107,11 @@ bool hist_can_quantile(const struct hist *h, double q)
 	return beyond == 0 || (double)h->count * beyond >= 10 * (1 - 1e-9); /* 1 - 0.9999 is a little below 1e-4 */
 }
 
+uint64_t hist_known_quantile(const struct hist *h, double q)
+{
+	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
+}
+
 double hist_variance(const struct hist *h)
 {
 	double mean = hist_mean(h), sum = 0.0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A latency histogram, a value type. */
-#ifndef PLATTER_STATS_HIST_H
-#define PLATTER_STATS_HIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +35,7 @@ double hist_variance(const struct hist *h);                       /* of the buck
 double hist_place(const struct hist *h, double p, bool is_upper);
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
+uint64_t hist_known_quantile(const struct hist *h, double q); /* UINT64_MAX: it cannot */
 
 /* Bars of a picture: values in [from, to). */
 struct hist_bar {
@@ -68,5 +68,3 @@ static inline void hist_add(struct hist *h, uint64_t v)
 		h->max = v;
 	h->bucket[hist_index(v)]++;
 }
-
-#endif

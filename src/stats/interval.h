@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values with their intervals, and how they are combined, each side by its own. */
-#ifndef PLATTER_STATS_INTERVAL_H
-#define PLATTER_STATS_INTERVAL_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ struct stop {
 void stop_init(struct stop *s, double precision, size_t min_n); /* min_n 0: 40 */
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);
-
-#endif

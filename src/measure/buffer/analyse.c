@@ -249,6 +249,7 @@ static void analyse_extent(const struct buffer_samples *s, const struct buffer_c
 	double beyond =
 		c->media_bytes_per_s * c->hit_limit_ns * 1e-9; /* the head goes on until the next command is there */
 	double low, high;
+	bool is_exact = false;
 
 	buffer_edge_of(s, c, BUFFER_RUN, 0, &run);
 	f->is_media_slower = f->interface.value > 1.3 * c->media_bytes_per_s;
@@ -257,7 +258,7 @@ static void analyse_extent(const struct buffer_samples *s, const struct buffer_c
 	low = (double)run.low;
 	high = (double)run.high + (f->ahead == AHEAD_NONE ? 0.0 : beyond);
 	if (isfinite(f->ahead_bytes.value) && f->ahead_bytes.ci.high + (double)c->block_bytes >= low) {
-		f->is_extent_exact = true; /* reads ahead until that is full */
+		is_exact = true; /* reads ahead until that is full */
 		f->end = f->is_ahead_even ? END_SEGMENT : END_UNKNOWN;
 		low = f->ahead_bytes.ci.low + (double)c->block_bytes;
 		high = f->ahead_bytes.ci.high + (double)c->block_bytes;
@@ -265,10 +266,10 @@ static void analyse_extent(const struct buffer_samples *s, const struct buffer_c
 	           f->ahead_bytes.ci.high + (double)c->block_bytes + c->media_bytes_per_s * c->hit_limit_ns * 1e-9 <
 	                   low)
 		f->end = END_LENGTH;
-	if (!f->is_extent_exact && !(f->interface.value > KEEPS_UP * c->media_bytes_per_s))
+	if (!is_exact && !(f->interface.value > KEEPS_UP * c->media_bytes_per_s))
 		return;
-	f->extent = f->is_extent_exact ? low : (low + high) / 2.0;
-	if (!f->is_extent_exact && f->ahead != AHEAD_NONE)
+	f->extent = is_exact ? low : (low + high) / 2.0;
+	if (!is_exact && f->ahead != AHEAD_NONE)
 		high += LATE * beyond;
 	f->extent_low = (uint64_t)low;
 	f->extent_high = (uint64_t)high;
@@ -424,13 +425,36 @@ static int turns_of(const struct buffer_samples *s, const struct buffer_conditio
 }
 
 /* What was emptied while it was filled is not its size: nothing, or as much as in that time behind the knee. */
+/*
+ * Do flushes wait? Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a
+ * cache on the media.
+ */
+static int flushes_wait(const struct buffer_samples *s, const struct buffer_conditions *c,
+                        const struct buffer_knee knee[2])
+{
+	size_t n = 0, at_once = 0, waits = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct buffer_sample *v = &s->v[i];
+		double least;
+
+		if (!is_of(v, BUFFER_FLUSH, 0))
+			continue;
+		least = FLUSH_PART * 1e9 * (double)v->at / knee[v->len_bytes == c->block_bytes].writes_per_s;
+		n += least > FLUSH_CLEAR * c->period_ns;
+		waits += (double)v->access_ns >= least;
+		at_once += (double)v->access_ns < fmin(least, CACHED_TURN * c->period_ns);
+	}
+	return n < 4 ? -1 : at_once * 4 >= n * 3 ? 0 : waits * 4 >= n * 3 ? 1 : -1;
+}
+
 static void analyse_write_cache(const struct buffer_samples *s, const struct buffer_conditions *c,
                                 struct buffer_found *f)
 {
 	const uint64_t blocks[2] = { BUFFER_LARGE_BLOCK, c->block_bytes };
 	struct buffer_knee knee[2];
-	size_t n = 0, at_once = 0, waits = 0;
-	double least, quick_ns = 0.0;
+	size_t n = 0;
+	double quick_ns = 0.0;
 
 	f->write_cache = f->flush = f->passes = f->fua_writes = -1;
 	f->write_cache_bytes = f->emptying = f->read_busy = f->read_idle = STATS_UNKNOWN;
@@ -461,27 +485,16 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	f->has_written = n > 0;
 	if (n >= FIRST_WRITES && f->write_cache < 0)
 		f->write_cache = 0;
-	/* Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a cache on
-	 * the media. */
-	n = 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_FLUSH, 0)) {
-			least = FLUSH_PART * 1e9 * (double)s->v[i].at /
-			        knee[s->v[i].len_bytes == blocks[1]].writes_per_s;
-			n += least > FLUSH_CLEAR * c->period_ns;
-			waits += (double)s->v[i].access_ns >= least;
-			at_once += (double)s->v[i].access_ns < fmin(least, CACHED_TURN * c->period_ns);
-		}
 	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
 	if (c->is_through && f->write_cache == 1) {
 		f->write_cache = f->passes = -1;
 		f->write_cache_bytes = STATS_UNKNOWN;
 	}
-	if (f->write_cache == 1 && n >= 4)
-		f->flush = at_once * 4 >= n * 3 ? 0 : waits * 4 >= n * 3 ? 1 : -1;
-	/* Without a write cache they wait, with FUA or not. What is quick may be in a cache on the media. */
-	if (f->write_cache == 1)
-		f->fua_writes = turns_of(s, c, BUFFER_FUA_WRITE, quick_ns);
+	if (f->write_cache !=
+	    1) /* without one they wait, with FUA or not: what is quick may be in a cache on the media */
+		return;
+	f->flush = flushes_wait(s, c, knee);
+	f->fua_writes = turns_of(s, c, BUFFER_FUA_WRITE, quick_ns);
 }
 
 void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret)

@@ -180,9 +180,8 @@ struct buffer_found {
 	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
 	uint64_t extent_low, extent_high;
 	double extent;
-	size_t streams;     /* held of single blocks, whatever may limit that; 0: not known */
-	bool is_ahead_even; /* its length is the same everywhere */
-	bool is_extent_exact;
+	size_t streams;       /* held of single blocks, whatever may limit that; 0: not known */
+	bool is_ahead_even;   /* its length is the same everywhere */
 	bool is_media_slower; /* than the interface, so that runs in sequence go at the media's pace */
 };
 void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret);

@@ -466,6 +466,27 @@ static int by_most_blocks(struct timed *t, uint64_t sector, uint64_t budget_ns, 
 	return r;
 }
 
+/*
+ * Events of a sector, all new, as a first answer that was late spoils a series; and more of them when the cache forgets
+ * more. ret->is_unclear: they do not show it.
+ */
+static int look(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
+                struct err *err)
+{
+	struct events ev = { .n = 0 };
+	int r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
+
+	if (r < 0 || rotation_fit(&ev, ret))
+		return r;
+	if (is_cached(&ev)) {
+		r = forget_more(t, sector, start_ns, budget_ns, ret, &ev, err);
+		if (r < 0 || rotation_fit(&ev, ret))
+			return r;
+	}
+	ret->is_unclear = ret->is_held || is_cached(&ev) || is_slow(ret, &ev);
+	return 0;
+}
+
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
 	const uint64_t start_ns = clock_now_ns(t->ses->env->clk);
@@ -490,22 +511,10 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 			return r;
 	}
 	for (int k = 0; r == 0 && k < RETRIES && !(t->is_brief && ret->is_held) && !timed_is_over(t) &&
-	                is_time_left(t, start_ns, ALL_MOST * (double)budget_ns);
-	     k++) {
-		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
-		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
-		if (r < 0 || rotation_fit(&ev, ret))
-			return r;
-		if (is_cached(&ev)) {
-			r = forget_more(t, sector, start_ns, budget_ns, ret, &ev, err);
-			if (r < 0 || rotation_fit(&ev, ret))
-				return r;
-		}
-		ret->is_unclear = ret->is_held || is_cached(&ev) || is_slow(ret, &ev);
-		if (!ret->is_unclear)
-			break;
-	}
-	if (r == 0 && ret->is_held && !t->is_brief && !timed_is_over(t))
+	                is_time_left(t, start_ns, ALL_MOST * (double)budget_ns) && ret->is_unclear;
+	     k++)
+		r = look(t, sector, start_ns, budget_ns, ret, err);
+	if (r == 0 && !ret->is_rotating && ret->is_held && !t->is_brief && !timed_is_over(t))
 		r = by_most_blocks(t, sector, budget_ns, ret, err);
 	return r;
 }

@@ -16,7 +16,7 @@
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
 #define BLOCK_SHORT      (16u << 10) /* by head, and where places are few: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
-#define ALIKE            1.08 /* times what it takes from the buffer: a read of the medium costs the drive a little more */
+#define ALIKE            1.08        /* times what it takes from the buffer: the medium costs the drive a little more */
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */

@@ -153,11 +153,6 @@ const struct field tx_kind_fields[] = {
 	FIELD_END,
 };
 
-uint64_t tx_quantile(const struct hist *h, double q)
-{
-	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
-}
-
 void tx_mix_report(const struct tx_mix *m, struct table *t)
 {
 	for (size_t k = 0; k < kinds(m); k++) {
@@ -168,9 +163,9 @@ void tx_mix_report(const struct tx_mix *m, struct table *t)
 		                                  .block_bytes = m->sizes.bytes[has_both(m) ? k / 2 : k],
 		                                  .requests = h->count,
 		                                  .mean_ns = h->count ? hist_mean(h) : (double)NAN,
-		                                  .p50_ns = tx_quantile(h, 0.5),
-		                                  .p99_ns = tx_quantile(h, 0.99),
-		                                  .p999_ns = tx_quantile(h, 0.999),
+		                                  .p50_ns = hist_known_quantile(h, 0.5),
+		                                  .p99_ns = hist_known_quantile(h, 0.99),
+		                                  .p999_ns = hist_known_quantile(h, 0.999),
 		                                  .max_ns = h->count ? h->max : UINT64_MAX });
 	}
 }

@@ -85,9 +85,9 @@ static void class_responses(struct class_row *row, const struct hist *h)
 {
 	row->min_ns = h->count ? h->min : UINT64_MAX;
 	row->mean_ns = h->count ? (uint64_t)hist_mean(h) : UINT64_MAX;
-	row->p50_ns = tx_quantile(h, 0.5);
-	row->p95_ns = tx_quantile(h, 0.95);
-	row->p99_ns = tx_quantile(h, 0.99);
+	row->p50_ns = hist_known_quantile(h, 0.5);
+	row->p95_ns = hist_known_quantile(h, 0.95);
+	row->p99_ns = hist_known_quantile(h, 0.99);
 	row->max_ns = h->count ? h->max : UINT64_MAX;
 }
 

@@ -78,8 +78,6 @@ void tx_mix_done(struct tx_mix *m);
 /* The next request: how large, where and what. */
 void tx_mix_draw(struct tx_mix *m, struct rng *rng, const struct tx_place *place, struct io_req *req);
 void tx_mix_take(struct tx_mix *m, const struct io_req *req);
-/* Of what a sample of this size shows; UINT64_MAX: it does not. */
-uint64_t tx_quantile(const struct hist *h, double q);
 extern const struct field tx_kind_fields[];
 /* A row for each kind of request. */
 void tx_mix_report(const struct tx_mix *m, struct table *t);
