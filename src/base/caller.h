@@ -21,8 +21,6 @@ struct caller {
 
 /* Root for another user (SUDO_UID)? Then caller_enter() needs CAP_SETUID and CAP_SETGID. */
 bool caller_is_known(void);
-/*
- * From here to caller_leave() this thread has the caller's rights to files. Without a caller: 0, and nothing changes.
- */
+/* From here to caller_leave() this thread has the caller's rights to files. Without a caller: 0, nothing changes. */
 int caller_enter(struct caller *was, struct err *err);
 void caller_leave(struct caller *was);

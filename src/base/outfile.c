@@ -555,9 +555,7 @@ static int append(int fd, const char *text, size_t len)
 	char last = '\n';
 	ssize_t done;
 
-	/*
-	 * Other writers append before or after our line. A line that a full disk cut stays cut; ours begins a new one.
-	 */
+	/* Others append before or after our line. A line that a full disk cut stays cut; ours begins a new one. */
 	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)

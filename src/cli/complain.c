@@ -48,8 +48,7 @@ static const char *next_step(int code)
 	return "see platter(8)";
 }
 
-/* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too.
- */
+/* "What is wrong; what to do." A question ("did you mean") and several lines (findings of a refusal) say it, too. */
 static bool says_what_to_do(const char *text)
 {
 	return strpbrk(text, ";?`\n") != NULL;

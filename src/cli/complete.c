@@ -16,9 +16,8 @@ struct completion {
 };
 
 /* One candidate, if it starts like the word. */
-static void offer(const struct completion *c, const char *help, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void offer(const struct completion *c, const char *help, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void offer(const struct completion *c, const char *help, const char *fmt,
+                                                        ...)
 {
 	char text[300];
 	va_list ap;

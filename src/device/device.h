@@ -176,8 +176,7 @@ struct device_ops {
 	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
-	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never.
-	 */
+	/* Does this path (or the folder that it would be made in) lie on the device, or is it that? NULL: never. */
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
 	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);

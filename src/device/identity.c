@@ -142,8 +142,7 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
 
 void identity_transport(struct device *dev, const struct sys_block *b)
 {
-	/* First match wins: a virtio-scsi disk is virtio although it is SCSI, a USB stick is usb although it is SCSI.
-	 */
+	/* First match wins: a virtio-scsi disk is virtio, and a USB stick usb, although both are SCSI. */
 	static const struct {
 		const char *part, *name;
 	} places[] = {

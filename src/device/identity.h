@@ -19,8 +19,7 @@ void identity_capacity(struct device *dev, const uint8_t *answer, size_t len);
 
 /* model, vendor, serial, firmware, wwn, transport, rotation rate out of sysfs. */
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b);
-/* What sysfs did not know, asked of the drive itself (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough.
- */
+/* What sysfs did not know, asked of the drive (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough. */
 void identity_ask(struct device *dev, int fd);
 /* Its connection alone ("ata", "fc"), by its place in sysfs. */
 void identity_transport(struct device *dev, const struct sys_block *b);

@@ -158,9 +158,7 @@ static void file_devices(const struct stack *s, const struct file_id *f, const c
 
 /* ---- loop devices ---- */
 
-/*
- * The kernel's own numbers of the file below; they stay right when the file was renamed or lies in another name space.
- */
+/* The kernel's numbers of the file below stay right when it was renamed or lies in another name space. */
 static bool ask_loop(struct loop *l, dev_t *ret_dev, uint64_t *ret_inode)
 {
 	struct loop_info64 info;

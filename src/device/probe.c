@@ -218,8 +218,7 @@ static void ask_kernel(struct device *dev)
 	identity_ask(dev, fd);
 }
 
-/* What O_DIRECT wants. Kernels before 6.1 do not say: then the logical block is right for offsets, and safe for memory.
- */
+/* What O_DIRECT wants. Kernels before 6.1 do not say: the logical block is right for offsets, and safe for memory. */
 static void ask_dio(const char *path, struct device *dev)
 {
 	struct statx sx;

@@ -35,9 +35,7 @@ struct census {
 
 /* ---- what a process has ---- */
 
-/*
- * What was answered to a look: gone is gone, and a dead server's file is none of the stack; a refusal hides something.
- */
+/* The answer to a look: gone is gone, and a dead server's file is none of the stack; a refusal hides something. */
 static bool is_refusal(int code)
 {
 	return code == EACCES || code == EPERM;

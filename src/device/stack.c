@@ -65,8 +65,7 @@ static void widen(struct stack_node *n, uint64_t first, uint64_t end)
 	n->is_new = true;
 }
 
-/* The node of the other end of a link, with these bytes of it; NODES_MAX: there is no room, and no trust in the rest.
- */
+/* The node of the other end of a link, with these bytes of it; NODES_MAX: there is no room, so no trust in the rest. */
 static size_t add(struct stack *s, const struct link *l, enum relation rel, uint64_t first, uint64_t end)
 {
 	size_t i = find_node(s, l->b.rdev, &l->file);

@@ -81,9 +81,8 @@ void text_unescape(char *s)
 	*out = '\0';
 }
 
-static int vpath(char buf[PATH_MAX], const char *root, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
-static int vpath(char buf[PATH_MAX], const char *root, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static int vpath(char buf[PATH_MAX], const char *root, const char *fmt,
+                                                       va_list ap)
 {
 	int n = snprintf(buf, PATH_MAX, "%s", root), m;
 

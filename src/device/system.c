@@ -253,8 +253,7 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 
 /* ---- the drive itself ---- */
 
-/* The way to the whole disk, its descriptor and its place in sysfs. 0 (close d->fd), or negative errno and a sentence.
- */
+/* The way to the whole disk, its descriptor and place in sysfs. 0 (close d->fd), or negative errno and a sentence. */
 static int open_drive(const struct device_context *ctx, const struct device *dev, struct drive *d, char dir[PATH_MAX],
                       struct err *err)
 {
@@ -359,9 +358,7 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 	while (sys_next(&names)) {
 		struct sys_block b;
 
-		/*
-		 * Loop devices and the like without a size are names only; hardware without one is a disk with a fault.
-		 */
+		/* Loop devices and the like without a size are names; hardware without one is a disk with a fault. */
 		if (sys_block_by_name(root, names.name, &b) == 0 && !b.is_partition &&
 		    probe_block(root, &b, NULL, &v[n], NULL) == 0 &&
 		    (v[n].size_bytes || sys_exists(root, "%s/device", b.dir)) && strcmp(v[n].transport, "ram") != 0)

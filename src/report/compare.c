@@ -74,8 +74,7 @@ struct estimate {
 	double value, low, high, df;
 };
 
-/* Few samples: what they are. Of many it is not known how they were joined to batches, of which there are ten at least.
- */
+/* Few samples: what they are. How many were joined to batches, of which there are ten at least, is not known. */
 static double degrees(double samples)
 {
 	return samples >= 2.0 && samples < 10.0 ? samples - 1.0 : 9.0;

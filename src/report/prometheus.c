@@ -72,8 +72,7 @@ static void put_escaped(FILE *f, const char *text)
 	}
 }
 
-static void put(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(FILE *f, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put(FILE *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -237,9 +236,8 @@ static char *details_of(const struct result *res)
 /* ---- samples ---- */
 
 /* Takes labels. The name is made of what the format allows. */
-static void add(struct metrics *m, char *labels, const char *unit, const char *help, double value, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
-static void add(struct metrics *m, char *labels, const char *unit, const char *help, double value, const char *fmt, ...)
+__attribute__((format(printf, 6, 7))) static void add(struct metrics *m, char *labels, const char *unit,
+                                                      const char *help, double value, const char *fmt, ...)
 {
 	char *name = NULL;
 	va_list ap;

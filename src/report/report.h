@@ -73,8 +73,7 @@ void report_plots_text(FILE *out, const struct result *const *res, size_t n, con
  */
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err);
-/* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates.
- */
+/* Is this disk degrading: figures of documents of one disk and measurement against the date. At least three dates. */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
 
@@ -144,6 +143,5 @@ void report_parts(const struct figure *f, bool unicode, struct report_parts *ret
  * Returns the bytes of that.
  */
 size_t report_char(const char **text, const char **ret_shown);
-/* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width.
- */
+/* Text that a terminal shows and does not obey; cut to width columns (0: not cut). Returns its width. */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);

@@ -233,8 +233,7 @@ static void draw_spans(FILE *out, const struct plot_data *d, const struct series
 	}
 }
 
-/* x: part of a revolution, 0 at the top, clockwise as seen from above; y: outer edge of the disk is the smallest value.
- */
+/* x: part of a revolution, 0 at the top, clockwise from above; y: the outer edge of the disk is the smallest value. */
 static void draw_polar(FILE *out, const struct plot_data *d)
 {
 	double cx = SVG_WIDTH / 2, cy = SVG_HEIGHT / 2, outer = SVG_HEIGHT / 2 - 10, inner = outer * 0.3;

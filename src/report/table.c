@@ -116,8 +116,7 @@ static unsigned width_for(const struct view *v, unsigned lines)
 	return width;
 }
 
-/* Views that stand beside each other: those from .. end, and the first column of the table where it is not among them.
- */
+/* Views side by side: those from .. end, and the first column of the table where it is not among them. */
 struct block {
 	size_t from, end;
 	unsigned lines; /* of the headings */

@@ -7,8 +7,7 @@
 #include "base/input.h"
 #include "result/build.h"
 
-/* The largest document that platter itself can make is well below; a tree in memory takes up to thirty times its text.
- */
+/* The largest document of platter's own is well below; a tree in memory takes up to thirty times its text. */
 #define DOCUMENT_BYTES_MAX (64u << 20)
 
 int result_load(struct result **ret_res, const char *path, struct err *err)

@@ -26,9 +26,7 @@ struct reader {
 	enum json_kind *kind;
 };
 
-static void refuse(struct reader *rd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void refuse(struct reader *rd, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void refuse(struct reader *rd, const char *fmt, ...)
 {
 	char what[400];
 	va_list ap;
@@ -55,9 +53,7 @@ static void refuse_kind(struct reader *rd, const char *name, const json_t *value
 	       kind_names[json_typeof(value)], expected);
 }
 
-static void enter(struct reader *rd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void enter(struct reader *rd, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void enter(struct reader *rd, const char *fmt, ...)
 {
 	va_list ap;
 

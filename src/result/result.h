@@ -252,8 +252,7 @@ const char *status_name(enum result_status s);
 const char *unit_name(enum unit u);
 enum unit unit_by_name(const char *name); /* UNIT_NONE when unknown */
 enum unit unit_by_key(const char *key);   /* what the ending says: "offset_bytes" */
-/* A cell as files have it, base unit and shortest text that reads back as the same number: "1.5", "5.0"; "" for null.
- */
+/* A cell as files have it: base unit, the shortest text that reads back as that number: "1.5", "5.0"; "" for null. */
 const char *result_cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell);
 #define CELL_TEXT 32 /* enough for numbers; strings are not copied into buf */
 

@@ -33,8 +33,7 @@ int privileges_drop(struct err *err)
 	if (syscall(SYS_capget, &head, caps) < 0)
 		return err_set(err, -errno, "Privileges could not be read (%s); the run keeps all of them.",
 		               err_name(errno));
-	/* What is not in the bounding set does not come back by executing something. Wants CAP_SETPCAP, so it is first.
-	 */
+	/* What is not in the bounding set does not come back by executing. Wants CAP_SETPCAP, so it is first. */
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (!(kept >> cap & 1))
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,

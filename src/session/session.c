@@ -117,8 +117,7 @@ static int check_files(const struct session *ses, bool *ret_refused, struct err 
 	return 0;
 }
 
-/* What speaks against writing without forbidding it: a notice; and shown at once, as afterwards it would be too late.
- */
+/* What is against writing without forbidding it: a notice, shown at once, as afterwards it would be too late. */
 static void report_warnings(struct session *ses, const struct survey *found)
 {
 	char text[512];

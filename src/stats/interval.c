@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Intervals for what disks give: skewed, autocorrelated, with outliers; and when to stop measuring.
- */
+/* Intervals for what disks give: skewed, autocorrelated, with outliers; and when to stop measuring. */
 #include "stats/stats.h"
 
 #include <math.h>

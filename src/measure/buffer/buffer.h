@@ -45,8 +45,7 @@ struct buffer_samples {
 	size_t n, room;
 };
 
-/* One disturbed sweep of 14 passes for undisturbed (trial): of more, too many of those that are kept are of that kind.
- */
+/* One disturbed sweep of 14 passes for undisturbed (trial): of more, too many that are kept are of that kind. */
 #define BUFFER_SPOILT_MOST 0.8
 
 /* Under which the samples were taken: a row of the document. */

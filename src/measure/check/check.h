@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of `platter check` share. parts.c: which measurements, with which share of the time; check.c: the run.
- */
+/* What the parts of `platter check` share. parts.c: measurements, with their share of the time; check.c: the run. */
 #pragma once
 
 #include "session/session.h"

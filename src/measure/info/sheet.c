@@ -29,8 +29,7 @@ struct sheet {
 	enum which section;
 };
 
-static void say(struct sheet *s, const char *property, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct sheet *s, const char *property, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct sheet *s, const char *property, const char *fmt, ...)
 {
 	struct property_row row = { .device = s->dev->path, .property = property };
 	const struct measure_table *at = &s->tables[s->section];

@@ -118,8 +118,7 @@ static int close_like(int fd)
 	return copy < 0 ? copy : close(copy);
 }
 
-/* Writes the file from its start. Time includes what a program would wait for: the last buffer and close(), not fsync.
- */
+/* Writes the file from its start. Time includes what programs wait for: the last buffer and close(), not fsync. */
 static int write_phase(struct bench *b)
 {
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes, fill = 0;

@@ -70,9 +70,7 @@ struct rewrite_journal {
 /* ---- whose.c ---- */
 
 void journal_set_identity(struct journal_header *h, const struct device *dev);
-/*
- * The name of its file, without the folder: what stays after a restart, as a kernel name may be another volume's then.
- */
+/* The name of its file, without the folder: it stays after a restart, when a kernel name may be another volume's. */
 void journal_name(const struct device *dev, char *buf, size_t len);
 enum journal_owner { JOURNAL_OF_OTHER, JOURNAL_OF_THIS, JOURNAL_UNCERTAIN };
 /* Is what is noted of dev, or of its disk or a partition of it? *ret_what: what says that it is not. */

@@ -95,8 +95,7 @@ struct smr_io {
 };
 /* --rewrite: reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
-/* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were.
- */
+/* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not the same. */
 int smr_back_end(struct smr_io *io, int r, struct err *err);
 /* Does it turn, as far as reads below end show? 1, 0, or -1: they do not. */
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);

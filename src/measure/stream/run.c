@@ -204,8 +204,7 @@ static void lane_account(struct stream_run *s, struct lane *l, const struct io_r
 	l->all_at_last = s->done_bytes;
 }
 
-/* Silence of a target that had work: since its last completion, or since this request went to it when that was later.
- */
+/* Silence of a target that had work: since its last completion, or this request went to it when that was later. */
 static void note_stall(struct stream_run *s, const struct lane *l, const struct io_req *req, uint64_t full)
 {
 	uint64_t since = req->submit_ns > l->last_done_ns ? req->submit_ns : l->last_done_ns;

@@ -174,8 +174,7 @@ void stream_advance(const struct stream_run *s, struct lane *l);
 
 /* ---- verify.c ---- */
 
-/* Reads everything back and checks it; blocks that are not as written are counted and reported. The lanes begin anew.
- */
+/* Reads everything back and checks it; blocks not as written are counted and reported. The lanes begin anew. */
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
 
 /* ---- pace.c ---- */

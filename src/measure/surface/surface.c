@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reads every block of a disk, looks at the time of each request, and finds out what slow and unreadable places are.
- */
+/* Reads every block of a disk, times each request, and finds out what slow and unreadable places are. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

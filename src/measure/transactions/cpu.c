@@ -52,8 +52,7 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Relaxed stores: in open runs several transactions may share a piece of memory, and what is in it matters to nobody.
- */
+/* Relaxed stores: in open runs transactions may share a piece of memory, and what is in it matters to nobody. */
 static void touch(const struct tx_burst *b, uint64_t at)
 {
 	__atomic_store_n(&b->memory[at], (uint8_t)at, __ATOMIC_RELAXED);

@@ -72,9 +72,7 @@ static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t respons
 	t->cpu_s += (double)j->cpu_ns * 1e-9;
 }
 
-/*
- * A closed run counts a response when it ends; an open one when it began, for all that arrived in time are waited for.
- */
+/* A closed run counts a response when it ends; an open one when it began, as all that arrived in time are awaited. */
 static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now_ns)
 {
 	uint64_t at_ns = (r->is_open ? j->intended_ns : now_ns) - r->start_ns, response_ns = now_ns - j->intended_ns;
