@@ -5,17 +5,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "report/map.h"
 #include "report/markup.h"
 #include "report/report.h"
-
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Sorted different values of x or y of one series; heap. */
 static double *levels(const struct series *s, bool is_x, size_t *ret_n)
@@ -24,7 +18,7 @@ static double *levels(const struct series *s, bool is_x, size_t *ret_n)
 	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = is_x ? s->v[i].x : s->v[i].y;
-	qsort(v, s->n, sizeof(*v), compare_double);
+	qsort(v, s->n, sizeof(*v), order_f64);
 	for (size_t i = 0; i < s->n; i++)
 		if (n == 0 || v[i] != v[n - 1])
 			v[n++] = v[i];

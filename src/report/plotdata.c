@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "base/xalloc.h"
 #include "report/report.h"
@@ -304,13 +305,6 @@ static void mark_unread(struct plot_data *d)
 		d->marks[marks].is_unread = true;
 }
 
-static int compare_x(const void *a, const void *b)
-{
-	const struct point *p = a, *q = b;
-
-	return (p->x > q->x) - (p->x < q->x);
-}
-
 /* Of the cells of a map of places: in a row they begin at 0, and the next row where the last one ends. */
 static double cell_bytes(const struct plot_data *d)
 {
@@ -360,7 +354,7 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 		bool is_line = d->kind == PLOT_LINE || d->kind == PLOT_STEP;
 
 		if (is_line) /* rows stand in the order in which they were measured */
-			qsort(d->series[i].v, d->series[i].n, sizeof(struct point), compare_x);
+			qsort(d->series[i].v, d->series[i].n, sizeof(struct point), order_f64);
 		is_drawable |= d->series[i].n > (is_line && !d->series[i].is_dots ? 1 : 0);
 	}
 	if (!is_drawable) {

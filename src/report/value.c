@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -97,13 +98,6 @@ static int decimals_for(double largest, double smallest, const struct plain *lim
 	return d < limits->max_decimals ? d : limits->max_decimals;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Would sorted x all differ, and none but 0 look like 0, with d decimals of the unit? */
 static bool are_distinct(const double *x, size_t n, double divisor, int d)
 {
@@ -134,7 +128,7 @@ static struct value_scale byte_scale(const double *x, size_t n, const struct ran
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			sorted[kept++] = x[i];
-	qsort(sorted, kept, sizeof(*sorted), by_size);
+	qsort(sorted, kept, sizeof(*sorted), order_f64);
 	if (s->divisor > 1)
 		scale.decimals = range->largest / s->divisor < 1000 ? 1 : 0;
 	while (s->divisor > 1 && scale.decimals < 3 && !are_distinct(sorted, kept, s->divisor, scale.decimals))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 
@@ -37,13 +38,6 @@ struct tried {
 	double n_quick, n_slow;
 };
 
-static int by_place(const void *a, const void *b)
-{
-	const struct tried *p = a, *q = b;
-
-	return (p->at > q->at) - (p->at < q->at);
-}
-
 static size_t votes_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
                        uint64_t len_bytes, struct tried *ret, size_t *ret_votes)
 {
@@ -58,7 +52,7 @@ static size_t votes_of(const struct buffer_samples *s, const struct buffer_condi
 		}
 	*ret_votes = n;
 	if (n)
-		qsort(ret, n, sizeof(*ret), by_place);
+		qsort(ret, n, sizeof(*ret), order_u64);
 	for (size_t i = 0; i < n; i++)
 		if (places && ret[places - 1].at == ret[i].at) {
 			ret[places - 1].as_held += ret[i].as_held;

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "measure/shared/lattice.h"
 
 #define PLACES_LEAST 24          /* each read is behind one at another of them: waiting varies (a choice) */
@@ -184,16 +185,9 @@ static bool refine(const struct fresh *f, struct rotation *rot)
 /* ---- the search ---- */
 
 struct one {
-	double when, access, way;
 	uint64_t first;
+	double when, access, way;
 };
-
-static int compare(const void *a, const void *b)
-{
-	const struct one *p = a, *q = b;
-
-	return (p->first > q->first) - (p->first < q->first);
-}
 
 /* Place by place. */
 static void sort(struct fresh *f)
@@ -202,8 +196,8 @@ static void sort(struct fresh *f)
 	struct events *ev = &f->ev;
 
 	for (size_t i = 0; i < ev->n; i++)
-		v[i] = (struct one){ ev->when[i], ev->access[i], f->way[i], ev->first[i] };
-	qsort(v, ev->n, sizeof(v[0]), compare);
+		v[i] = (struct one){ ev->first[i], ev->when[i], ev->access[i], f->way[i] };
+	qsort(v, ev->n, sizeof(v[0]), order_u64);
 	for (size_t i = 0; i < ev->n; i++) {
 		ev->when[i] = v[i].when;
 		ev->access[i] = v[i].access;

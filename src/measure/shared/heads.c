@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 const struct field heads_fields[] = {
 	FIELD_U64(struct heads_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
 	FIELD_U64(struct heads_row, length_bytes, UNIT_BYTES, "length", .detail = true),
@@ -17,13 +19,6 @@ const struct field heads_fields[] = {
 };
 
 #define CYCLE_MOST (2 * HEADS_MOST) /* rows that take turns */
-
-static int by_place(const void *a, const void *b)
-{
-	const struct heads_row *x = a, *y = b;
-
-	return x->first_byte < y->first_byte ? -1 : x->first_byte > y->first_byte;
-}
 
 /* Not of another disk; which that is cannot be known where neither shows a name. */
 static bool is_of(const struct result *doc, const struct device *dev)
@@ -49,7 +44,7 @@ static void take(struct heads *h, const struct table *t, const struct device *de
 		            (r->times == 1 || (r->every_bytes >= r->length_bytes && r->every_bytes < dev->size_bytes &&
 		                               r->times <= dev->size_bytes));
 	}
-	qsort(h->row, h->nrows, sizeof(*h->row), by_place);
+	qsort(h->row, h->nrows, sizeof(*h->row), order_u64);
 }
 
 int heads_load(struct heads *ret, const char *path, const struct device *dev, struct err *err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/units.h"
 
 #define QUICK_NS      (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
@@ -43,18 +44,11 @@ static double quick_ones(double *v, size_t n, double *ret_mad)
 
 struct places { /* first looks, the slow ones last */
 	struct place {
-		uint64_t at;
 		double ns;
+		uint64_t at;
 	} v[PLACES];
 	size_t n;
 };
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *p = a, *q = b;
-
-	return (p->ns > q->ns) - (p->ns < q->ns);
-}
 
 /* Evenly over the device, as what is unreadable, trimmed or cached in one place must not decide. The first read of all
  * wakes it up and is not looked at. */
@@ -69,9 +63,9 @@ static int look_around(struct timed *t, struct places *l, struct err *err)
 		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
 		r = timed_reads(t, &at, 1, &access, NULL, err);
 		if (r == 0 && isfinite(access))
-			l->v[l->n++] = (struct place){ at, access };
+			l->v[l->n++] = (struct place){ access, at };
 	}
-	qsort(l->v, l->n, sizeof(l->v[0]), compare_places);
+	qsort(l->v, l->n, sizeof(l->v[0]), order_f64);
 	return r;
 }
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "measure/stream/stream.h"
 #include "stats/stats.h"
 
@@ -37,19 +38,12 @@ void pace_add(struct pace *p, uint64_t due_ns, uint64_t issue_ns)
 	p->points[p->n++] = (struct pace_point){ due_ns, issue_ns };
 }
 
-static int by_due(const void *a, const void *b)
-{
-	const struct pace_point *x = a, *y = b;
-
-	return (x->due_ns > y->due_ns) - (x->due_ns < y->due_ns);
-}
-
 double pace_ratio(struct pace *p)
 {
 	double due[GROUPS], late[GROUPS], slopes[GROUPS * (GROUPS - 1) / 2], one[PACE_POINTS / GROUPS + 1];
 	size_t groups = p->n < GROUPS ? p->n : GROUPS, n = 0;
 
-	qsort(p->points, p->n, sizeof(*p->points), by_due);
+	qsort(p->points, p->n, sizeof(*p->points), order_u64);
 	for (size_t g = 0; g < groups; g++) {
 		size_t from = g * p->n / groups, to = (g + 1) * p->n / groups;
 		double sum = 0.0;

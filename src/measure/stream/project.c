@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "measure/shared/timed.h"
@@ -33,13 +34,6 @@ struct curve {
 struct point {
 	double at, rate;
 };
-
-static int compare_points(const void *a, const void *b)
-{
-	const struct point *p = a, *q = b;
-
-	return (p->at > q->at) - (p->at < q->at);
-}
 
 static double rate_at(const struct curve *c, double x)
 {
@@ -60,7 +54,7 @@ static int curve_set(struct curve *c, struct point *points, size_t n, const stru
 	uint64_t first = 0, end = 0;
 	int r;
 
-	qsort(points, n, sizeof(*points), compare_points);
+	qsort(points, n, sizeof(*points), order_f64);
 	c->at = xcalloc(n, sizeof(double));
 	c->rate = xcalloc(n, sizeof(double));
 	for (size_t i = 0; i < n; i++) {

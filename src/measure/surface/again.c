@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "measure/surface/surface.h"
 
 #define RESTS_MOST     16 /* slow places of a request that are kept apart; the rest counts as not read again */
@@ -243,7 +244,7 @@ static int ask(struct surface_run *run, struct surface_suspect *s, bool *ret_is_
 /* From the end of the disk to its start: what the drive reads ahead was then read already. */
 static int by_place_down(const void *a, const void *b)
 {
-	return surface_by_place(b, a);
+	return order_u64(b, a);
 }
 
 static int round_of_all(struct surface_run *run, struct err *err)

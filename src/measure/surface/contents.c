@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/surface/surface.h"
 
@@ -69,7 +70,7 @@ static void report(struct surface_run *run, const struct measure_table *mt, stru
 	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
 
 	result_table_clear(t);
-	qsort(c->v, c->n, sizeof(c->v[0]), surface_by_place);
+	qsort(c->v, c->n, sizeof(c->v[0]), order_u64);
 	for (size_t i = 0; i < c->n; i++)
 		result_row(t, &(struct content_row){
 				      .offset_bytes = c->v[i].first_bytes,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/surface/surface.h"
 
@@ -86,7 +87,7 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 		v[n++] = suspect_of(&run->failures.v[i], unproven);
 	for (size_t i = 0; i < run->later.skipped.n; i++)
 		v[n++] = suspect_of(&run->later.skipped.v[i], SURFACE_SKIPPED);
-	qsort(v, n, sizeof(*v), surface_by_place);
+	qsort(v, n, sizeof(*v), order_u64);
 	*ret_n = n;
 	return v;
 }

@@ -7,15 +7,6 @@
 
 #define ROOM_LEAST 64
 
-int surface_by_place(const void *a, const void *b)
-{
-	struct surface_bytes x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x.first_bytes < y.first_bytes ? -1 : x.first_bytes > y.first_bytes;
-}
-
 static uint64_t end_of(const void *v, size_t size, size_t at)
 {
 	struct surface_bytes bytes;

@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "measure/surface/sample.h"
 
 #define SAMPLE_NS    (120 * NS_PER_S) /* where no time was given */
@@ -107,7 +108,7 @@ static void plan_pass(struct surface_run *run, size_t places)
 
 		add(run, (double)run->range.first_bytes + at, true);
 	}
-	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), surface_by_place);
+	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), order_u64);
 }
 
 /* That many fit into the time that is left. */

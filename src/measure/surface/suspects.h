@@ -73,7 +73,6 @@ struct surface_suspect {
 struct surface_bytes {
 	uint64_t first_bytes, end_bytes;
 };
-int surface_by_place(const void *a, const void *b); /* for qsort() */
 /* Of n elements of that many bytes: the first that ends behind this place. */
 size_t surface_first_behind(const void *v, size_t n, size_t size, uint64_t at_bytes);
 /* The list with a copy of the element before that at. */
