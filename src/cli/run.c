@@ -55,15 +55,17 @@ static int check_count(const struct run *run, struct err *err)
 	const struct measure *m = run->m;
 	const char *targets = m->targets ? m->targets : "", *last = run->argc > 3 ? run->argv[run->argc - 1] : "-",
 		   *before = run->argc > 3 ? run->argv[run->argc - 2] : "";
+	size_t most = m->max_targets ? m->max_targets : 1;
+	bool lacks_one = run->noperands == 0 && !m->needs_no_target;
 
-	if (run->noperands < m->min_targets && *before == '-' && *last != '-' && !strchr(before, '='))
+	if (lacks_one && *before == '-' && *last != '-' && !strchr(before, '='))
 		return err_set(err, -EINVAL, "No target is named: %s took %s as its value; write %s=VALUE %s.", before,
 		               last, before, last);
-	if (run->noperands < m->min_targets)
+	if (lacks_one)
 		return err_set(err, -EINVAL, "No target is named; try `platter %s %s`.", m->name, targets);
-	if (run->noperands > m->max_targets)
+	if (run->noperands > most)
 		return err_set(err, -EINVAL, "%s is one target too many; `platter %s %s` takes no more.",
-		               run->operands[m->max_targets], m->name, targets);
+		               run->operands[most], m->name, targets);
 	for (size_t i = 0; i < run->noperands; i++)
 		if (!*run->operands[i])
 			return err_set(err, -EINVAL, "A target is empty; give %s.", targets);

@@ -62,7 +62,6 @@ const struct measure measure_recover = {
 	.help = "put back what an interrupted --rewrite left",
 	.group = GROUP_DEVICE,
 	.targets = "TARGET...",
-	.min_targets = 1,
 	.max_targets = 64,
 	.takes = TAKES_DISKS | TAKES_FILES,
 	.puts_back = true,

@@ -60,10 +60,6 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 {
 	const struct measure *m = cfg->measure;
 
-	if (cfg->npaths < m->min_targets || cfg->npaths > m->max_targets)
-		return err_set(err, -EINVAL, "%s takes %s%s, but %zu were given; try `platter %s --help`.", m->name,
-		               cfg->npaths < m->min_targets ? "more targets: " : "fewer targets: ", m->targets,
-		               cfg->npaths, m->name);
 	free(ses->devs);
 	ses->ndevs = 0;
 	ses->devs = xcalloc(cfg->npaths + 1, sizeof(*ses->devs));

@@ -120,7 +120,8 @@ struct measure {
 	const char *name, *help; /* help: lower case, no full stop */
 	const char *group;       /* one of GROUP_ */
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
-	unsigned min_targets, max_targets;
+	bool needs_no_target;
+	unsigned max_targets; /* 0: one */
 	unsigned takes;  /* TAKES_ bits; 0: whatever there is */
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
 	/* in a directory it makes files of its own, and removes before what its crashed runs left there */

@@ -209,7 +209,7 @@ static int run_nothing(struct session *ses, const void *params, struct err *err)
 static struct result *measured(const char *before, const char *after, const char *warms_to, char *calls)
 {
 	static const struct measure nothing = {
-		.name = "nothing", .min_targets = 1, .max_targets = 4, .plan = plan_nothing, .run = run_nothing
+		.name = "nothing", .max_targets = 4, .plan = plan_nothing, .run = run_nothing
 	};
 	static const struct engine_ops *const engines[] = { NULL };
 	static const char *const paths[] = { "/dev/sda1", "/dev/sda2" }; /* one disk: asked once */

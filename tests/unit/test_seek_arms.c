@@ -193,12 +193,7 @@ static int run_arms(struct session *ses, const void *params, struct err *err)
  * nothing of a way: no range is looked for then. */
 TEST(an_answer_without_the_media_moves_no_head)
 {
-	static const struct measure arms = { .name = "arms",
-		                             .min_targets = 1,
-		                             .max_targets = 1,
-		                             .takes = TAKES_DISKS,
-		                             .plan = plan_arms,
-		                             .run = run_arms };
+	static const struct measure arms = { .name = "arms", .takes = TAKES_DISKS, .plan = plan_arms, .run = run_arms };
 	struct disk_counters c;
 	struct err err;
 

@@ -185,7 +185,6 @@ const struct measure measure_check = {
 	.help = "is this disk fit to keep: all of it in five minutes",
 	.group = GROUP_DISK,
 	.targets = "DEVICE...",
-	.min_targets = 1,
 	.max_targets = 64,
 	.takes = TAKES_DISKS | TAKES_FILES,
 	.is_each_alone = true,

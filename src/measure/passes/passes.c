@@ -147,7 +147,6 @@ const struct measure measure_passes = {
 	.help = "write a file and read it several times, as a program would",
 	.group = GROUP_PROGRAM,
 	.targets = "FILE|DIRECTORY|DEVICE...",
-	.min_targets = 1,
 	.max_targets = PASSES_FILES_MAX,
 	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,

@@ -114,7 +114,6 @@ const struct measure measure_stream = {
 	.help = "do these disks sustain this rate through this ring buffer",
 	.group = GROUP_DISK,
 	.targets = "DEVICE|DIRECTORY|FILE...",
-	.min_targets = 1,
 	.max_targets = STREAM_LANES_MAX,
 	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,

@@ -558,7 +558,6 @@ const struct measure measure_zones = {
 	.help = "transfer rate of the media by place: start, middle, end, the whole curve",
 	.group = GROUP_DISK,
 	.targets = "TARGET...",
-	.min_targets = 1,
 	.max_targets = 64,
 	.takes = TAKES_DISKS | TAKES_FILES,
 	.opts = zones_opts,
