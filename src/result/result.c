@@ -246,6 +246,14 @@ void result_table_clear(struct table *t)
 	t->nrows = 0;
 }
 
+struct table *result_table_anew(struct result *res, const char *name, const char *title, const struct field *fields)
+{
+	struct table *t = result_table(res, name, title, fields);
+
+	result_table_clear(t);
+	return t;
+}
+
 void result_row(struct table *t, const void *row_struct)
 {
 	size_t most = t->rows_max ? t->rows_max : RESULT_ROWS_MAX;

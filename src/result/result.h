@@ -180,8 +180,9 @@ char *result_strdup(const char *text);
 void result_set(char **member, const char *text);
 void result_argv(struct result *res, const char *const *argv, size_t argc);
 
-/* Returns the table of that name, made from fields on first use (and emptied with result_table_clear). */
+/* Returns the table of that name, made from fields on first use; and the same without rows. */
 struct table *result_table(struct result *res, const char *name, const char *title, const struct field *fields);
+struct table *result_table_anew(struct result *res, const char *name, const char *title, const struct field *fields);
 void result_table_clear(struct table *t);
 void result_row(struct table *t, const void *row_struct);
 const struct table *result_find_table(const struct result *res, const char *name);

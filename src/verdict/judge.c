@@ -131,10 +131,9 @@ static const struct field reason_fields[] = {
 
 static void report(struct result *res, const struct judgement *j)
 {
-	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
+	struct table *t = result_table_anew(res, "reasons", "Reasons, worst first", reason_fields);
 	char why[3 * VERDICT_TEXT] = "";
 
-	result_table_clear(t);
 	for (size_t i = 0; i < j->n; i++) {
 		char text[VERDICT_TEXT], how[VERDICT_TEXT];
 		const struct verdict_rule *r = j->reasons[i];

@@ -110,9 +110,8 @@ static uint64_t if_any(uint64_t ns)
 
 static void target_table(struct stream_run *s)
 {
-	struct table *t = result_table(s->ses->res, "targets", "Targets", target_fields);
+	struct table *t = result_table_anew(s->ses->res, "targets", "Targets", target_fields);
 
-	result_table_clear(t);
 	for (size_t i = 0; i < s->nlanes; i++) {
 		const struct lane *l = &s->lanes[i];
 		double seconds = l->last_done_ns > l->first_submit_ns
@@ -172,9 +171,8 @@ static void response_figures(struct stream_run *s)
 
 static void timeline_table(struct stream_run *s)
 {
-	struct table *t = result_table(s->ses->res, "timeline", "Over time", timeline_fields);
+	struct table *t = result_table_anew(s->ses->res, "timeline", "Over time", timeline_fields);
 
-	result_table_clear(t);
 	for (size_t i = 0; i < s->timeline.n; i++) {
 		const struct timeline_step *step = &s->timeline.v[i];
 
@@ -189,9 +187,9 @@ static void timeline_table(struct stream_run *s)
 
 static void event_table(struct stream_run *s)
 {
-	struct table *t = result_table(s->ses->res, "overflows", s->p->read ? "Underruns" : "Overflows", event_fields);
+	struct table *t =
+		result_table_anew(s->ses->res, "overflows", s->p->read ? "Underruns" : "Overflows", event_fields);
 
-	result_table_clear(t);
 	for (uint64_t i = 0; i < s->ring.nevents && i < RING_EVENTS_MAX; i++) {
 		const struct ring_event *e = &s->ring.events[i];
 		struct event_row row = { (double)e->start_ns * 1e-9, (double)(e->end_ns - e->start_ns) * 1e-9,
@@ -206,9 +204,8 @@ static void event_table(struct stream_run *s)
 
 static void stall_table(struct stream_run *s)
 {
-	struct table *t = result_table(s->ses->res, "stalls", "Stalls", stall_fields);
+	struct table *t = result_table_anew(s->ses->res, "stalls", "Stalls", stall_fields);
 
-	result_table_clear(t);
 	for (uint64_t i = 0; i < s->nstalls && i < STALLS_MAX; i++)
 		result_row(t, &s->stalls[i]);
 }

@@ -69,9 +69,8 @@ static void report_table(struct surface_run *run, const struct measure_table *ta
 {
 	const struct surface_wrongs *l = &run->burn->wrongs;
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
-	struct table *t = result_table(run->ses->res, table->name, table->title, table->fields);
+	struct table *t = result_table_anew(run->ses->res, table->name, table->title, table->fields);
 
-	result_table_clear(t);
 	t->rows_max = SIZE_MAX; /* a run that goes on has from it what is known */
 	for (size_t i = 0; i < l->n; i++) {
 		const struct surface_wrong *w = &l->v[i];

@@ -67,9 +67,8 @@ static bool is_over(void *arg)
 
 static void report(struct surface_run *run, const struct measure_table *mt, struct contents *c)
 {
-	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
+	struct table *t = result_table_anew(run->ses->res, mt->name, mt->title, mt->fields);
 
-	result_table_clear(t);
 	qsort(c->v, c->n, sizeof(c->v[0]), order_u64);
 	for (size_t i = 0; i < c->n; i++)
 		result_row(t, &(struct content_row){

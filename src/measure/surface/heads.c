@@ -285,11 +285,10 @@ static void report_heads(struct result *res, struct surface_heads *heads, double
 {
 	const struct tally(*v)[HEADS_MOST] = (const struct tally(*)[HEADS_MOST])heads->v;
 	struct head_row *row = heads->row;
-	struct table *t = result_table(res, "by_head", "By head", surface_head_fields);
+	struct table *t = result_table_anew(res, "by_head", "By head", surface_head_fields);
 	double bytes = 0.0, scanned = figure_number(result_find_figure(res, "scanned_bytes"));
 	size_t n = heads->map.n;
 
-	result_table_clear(t);
 	vote(v, row, n, turn_ns);
 	for (size_t h = 0; h < n; h++) {
 		struct tally sum = sum_of(v, h);
@@ -352,8 +351,7 @@ void surface_heads_report(struct surface_run *run)
 	if (!run->heads || !run->rot.is_rotating)
 		return;
 	memset(run->heads->row, 0, sizeof(run->heads->row));
-	t = result_table(res, "by_head_place", "By head and place", surface_head_place_fields);
-	result_table_clear(t);
+	t = result_table_anew(res, "by_head_place", "By head and place", surface_head_place_fields);
 	for (size_t h = 0; h < run->heads->map.n; h++)
 		for (size_t i = 0; i < STRETCHES; i++) {
 			struct tally *v = &run->heads->v[i][h];

@@ -131,10 +131,9 @@ static void report(struct surface_run *run, const struct measure_table *mt, cons
 {
 	static const char *const outcomes[] = { "not-written", "left-out",   "unreadable",
 		                                "quick",       "still-slow", "written" };
-	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
+	struct table *t = result_table_anew(run->ses->res, mt->name, mt->title, mt->fields);
 	uint64_t written = 0, quick = 0, slow = 0;
 
-	result_table_clear(t);
 	for (size_t i = 0; i < n; i++) {
 		const struct surface_suspect *s = &v[i].s;
 

@@ -125,10 +125,7 @@ static void report_place(struct table *t, const struct surface_run *run, const s
 
 static struct table *empty_table(struct result *res, enum surface_table i)
 {
-	struct table *t = result_table(res, surface_tables[i].name, surface_tables[i].title, surface_tables[i].fields);
-
-	result_table_clear(t);
-	return t;
+	return result_table_anew(res, surface_tables[i].name, surface_tables[i].title, surface_tables[i].fields);
 }
 
 static void report_classes(struct result *res, const struct surface_cell *all)

@@ -55,10 +55,7 @@ const struct measure_table sustain_tables[] = {
 
 static struct table *empty_table(struct result *res, size_t i)
 {
-	struct table *t = result_table(res, sustain_tables[i].name, sustain_tables[i].title, sustain_tables[i].fields);
-
-	result_table_clear(t);
-	return t;
+	return result_table_anew(res, sustain_tables[i].name, sustain_tables[i].title, sustain_tables[i].fields);
 }
 
 void sustain_report_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r)

@@ -93,10 +93,9 @@ static void class_responses(struct class_row *row, const struct hist *h)
 
 static void class_table(const struct tx_run *r)
 {
-	struct table *t = result_table(r->ses->res, "classes", "Classes", class_fields);
+	struct table *t = result_table_anew(r->ses->res, "classes", "Classes", class_fields);
 	double steady_s = (double)(r->steady.to_ns - r->steady.from_ns) * 1e-9;
 
-	result_table_clear(t);
 	for (size_t i = 0; i <= r->nclasses; i++) {
 		bool is_all = i == r->nclasses;
 		const struct tx_totals *of = is_all ? &r->all : &r->of[i];
@@ -128,9 +127,8 @@ static void response_table(struct result *res, const struct hist *h)
 	static const double shares[] = { 0.01, 0.02, 0.05, 0.1,  0.15, 0.2,   0.25,  0.3,   0.35,  0.4,
 		                         0.45, 0.5,  0.55, 0.6,  0.65, 0.7,   0.75,  0.8,   0.85,  0.9,
 		                         0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999 };
-	struct table *t = result_table(res, "responses", "Response times", quantile_fields);
+	struct table *t = result_table_anew(res, "responses", "Response times", quantile_fields);
 
-	result_table_clear(t);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 		if (hist_can_quantile(h, shares[i]))
 			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(h, shares[i]) });
@@ -197,8 +195,7 @@ static void device_figures(const struct tx_run *r)
 		result_figure(res, "io_service_mean_ns", "a request, from issue to answer, mean", UNIT_NS,
 		              hist_mean(r->mix.service), NULL, r->mix.service->count);
 	if (r->mix.sizes.n > 1 || (r->mix.share > 0.0 && r->mix.share < 1.0)) {
-		t = result_table(res, "requests", "Requests of each kind", tx_kind_fields);
-		result_table_clear(t);
+		t = result_table_anew(res, "requests", "Requests of each kind", tx_kind_fields);
 		tx_mix_report(&r->mix, t);
 	}
 	hit_figure(r);
