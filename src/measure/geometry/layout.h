@@ -85,7 +85,7 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
 /* ---- what is known so far ---- */
 
 #define GEO_PAIRS     96 /* at most, in one look */
-#define GEO_ASKED_MAX 320
+#define GEO_ASKED_MAX 2048
 #define GEO_MADE_MOST 1024 /* accesses in all looks */
 #define GEO_SPEAKS    12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
 

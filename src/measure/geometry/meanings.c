@@ -29,12 +29,15 @@ void geo_place_of(const struct geo_shape *shape, uint64_t slot, struct geo_place
 	ret->head = (uint32_t)(shape->is_alternate && band % 2 ? shape->heads - 1 - k : k);
 }
 
-/* One more hypothesis, unless it is one already, at no higher price, or there are too many. */
+/* One more hypothesis, unless it is one already, at no higher price. Where there are too many the dearest goes. */
 void geo_add(struct geo_search *s, const struct geo_hypothesis *h)
 {
+	struct geo_hypothesis *at = &s->h[0];
+
 	for (size_t i = 0; i < s->n; i++) {
 		struct geo_hypothesis *old = &s->h[i];
 
+		at = old->prior > at->prior ? old : at;
 		if (!geo_is_same_layout(&old->shape, &h->shape) || geo_is_counted(old) != geo_is_counted(h))
 			continue;
 		if (h->prior < old->prior) {
@@ -43,11 +46,15 @@ void geo_add(struct geo_search *s, const struct geo_hypothesis *h)
 		}
 		return;
 	}
-	if (s->n == GEO_ASKED_MAX)
+	if (s->n < GEO_ASKED_MAX) {
+		at = &s->h[s->n];
+		at->seen = s->made + s->n++ * GEO_MADE_MOST;
+	} else if (h->prior >= at->prior) {
 		return;
-	s->h[s->n] = *h;
-	s->h[s->n].seen = s->made + s->n * GEO_MADE_MOST;
-	s->n++;
+	}
+	at->shape = h->shape;
+	at->read = h->read;
+	at->prior = h->prior;
 }
 
 static uint64_t turn_of(const struct geo_shape *shape)
@@ -227,13 +234,17 @@ void geo_add_meanings(struct geo_search *s, const struct geo_shape *read, const 
 {
 	struct geo_shape more = *read;
 
-	for (uint32_t k = 2; k < 2 * GEO_HEADS + 2; k++)
-		for (uint64_t halves = 1; halves <= 4; halves *= 2) {
-			uint64_t turn = turn_of(read) * halves / 2, tracks = k / 2 * (k % 2 ? 2 : 1);
-			struct geo_shape shape = { .heads = k / 2, .is_alternate = k % 2, .band = turn / tracks };
+	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++)
+		for (uint64_t quarters = 1; quarters <= 8; quarters *= 2) {
+			uint64_t tracks = turn_of(read) * quarters / 4;
+			struct geo_shape shape = { .heads = heads, .band = tracks / heads };
 
-			if (turn % tracks == 0)
+			if (tracks % heads || turn_of(read) * quarters % 4)
+				continue;
+			for (int way = 0; way < 2; way++) {
+				shape.is_alternate = way;
 				add_meaning(s, read, fit, dear, &shape);
+			}
 		}
 	/* Where heads alternate, a zone that begins on the second surface does not come by the first one for long. */
 	more.heads++;

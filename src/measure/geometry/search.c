@@ -244,6 +244,15 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 
 /* ---- the search ---- */
 
+/* Whether heads alternate is not visible where all surfaces hold as much. */
+static void add_ways(struct geo_search *s, struct geo_hypothesis h)
+{
+	for (int way = 0; way < (h.shape.heads > 1 ? 2 : 1); way++) {
+		h.shape.is_alternate = way;
+		geo_add(s, &h);
+	}
+}
+
 /* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
  * sequence, or else as tracks are counted. */
 static void add_plain(struct geo_search *s, double least, double odd)
@@ -263,9 +272,12 @@ static void add_plain(struct geo_search *s, double least, double odd)
 		h.prior = dear;
 		if (h.shape.heads > 1 && isfinite(s->fit->cost))
 			h.prior += geo_chance(s->o, s->fit, &one, &h.shape);
-		for (int way = 0; way < (h.shape.heads > 1 && h.read.heads ? 2 : 1); way++) {
-			h.shape.is_alternate = way;
-			geo_add(s, &h);
+		add_ways(s, h);
+		if (h.read.heads && h.shape.heads > 1) {
+			h.read = (struct geo_shape){ .heads = 0 };
+			h.prior = dear - log(GEO_MISREAD_SHARE);
+			add_ways(s, h);
+			h.read = one;
 		}
 	}
 }
