@@ -200,11 +200,13 @@ static bool is_unordered(struct geo_search *s)
 	return s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 }
 
-/* So much less likely others must be; where the sequence is in no order, what its own reading does not have is never
- * sure. */
+/* So much less likely others must be. Where the sequence is in no order, bands that its own reading does not have are
+ * never sure; of heads in turn each access shows the layout, wherever it was made. */
 static double sure_of(struct geo_search *s)
 {
-	return !is_unordered(s) ? SURE : geo_is_read_so(&s->h[0]) ? SURE_ALONE : (double)INFINITY;
+	if (!is_unordered(s))
+		return SURE;
+	return s->h[0].shape.band == 1 || geo_is_read_so(&s->h[0]) ? SURE_ALONE : (double)INFINITY;
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */

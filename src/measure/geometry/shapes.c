@@ -171,7 +171,7 @@ static bool is_idle(const struct ranking *s, const struct geo_candidate *c)
 {
 	for (size_t i = 0; i < s->n && c->shape.is_alternate; i++)
 		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
-		    s->c[i].cost <= c->cost)
+		    s->c[i].cost == c->cost)
 			return true;
 	return false;
 }
