@@ -89,13 +89,21 @@ static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wa
 	return r;
 }
 
-/* Is there such an end of a run, that many tracks on in the cycle's way? */
+/* Is there such an end of a run, that many tracks on in the cycle's way? And the track in front of it whole: as many may
+ * hold as much that are of two other sizes. */
 static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t from, uint32_t run, bool *ret_ok,
                      struct err *err)
 {
+	const struct geo_run *of = &item->run[run];
+	const double after = 1.0 / (double)of->per_track;
+	int r;
+
 	for (uint32_t i = 0; i <= run; i++)
 		from += item->run[i].tracks * item->run[i].per_track;
-	return check_jump(w, from, 1.0 / (double)item->run[run].per_track, item->run[run].jump, NAN, ret_ok, err);
+	r = check_jump(w, from, after, of->jump, NAN, ret_ok, err);
+	if (r == 0 && *ret_ok && of->tracks >= ALIKE_TRACKS)
+		r = check_jump(w, from - of->per_track, after, of->jump, NAN, ret_ok, err);
+	return r;
 }
 
 bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
