@@ -6,6 +6,7 @@
 
 /* ---- shapes.c ---- */
 
+#define GEO_UNORDERED 0.7 /* of cost for each change of size or skew: a false layout explains as much */
 #define GEO_READINGS 64 /* that are kept at a time: the dear ones go when it is full */
 
 struct geo_candidate {

@@ -34,9 +34,8 @@
 /* Of the cost of the cheapest reading: so much more is as odd. What explains hardly anything shows hardly anything. */
 #define LEAST_PART 4.0
 /* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
-#define ODD_MOST  20.0
-#define UNORDERED 0.7  /* of cost for each change of size or skew: a false layout explains as much */
-#define UNSEEN    12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
+#define ODD_MOST 20.0
+#define UNSEEN   12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 
 static const char both[] = "The number of surfaces and the layout";
 
@@ -197,7 +196,7 @@ static struct common common_of(const struct geo_search *s)
 static bool is_unordered(struct geo_search *s)
 {
 	geo_read_first(s, &s->h[0]);
-	return s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
+	return s->fit->cost > ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 }
 
 /* So much less likely others must be. Where the sequence is in no order, bands that its own reading does not have are

@@ -208,9 +208,20 @@ static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 	return most;
 }
 
+/* The same; what behind the first tracks has lost the order explains nothing there, at the price `lost`. */
+static void rank_on(struct ranking *s, struct geo_candidate *c, uint64_t tracks, double lost)
+{
+	struct geo_candidate on = *c;
+
+	rank(s, &on, tracks, limit(s));
+	c->cost += lost;
+	if (!(c->cost < on.cost))
+		*c = on;
+}
+
 /* Those of all[0..n) that do well over that many tracks, the best first, and s->c; how many. is_last: what is reported
  * must be more than that. */
-static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint64_t tracks, bool is_last)
+static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint64_t tracks, double lost, bool is_last)
 {
 	size_t m = 0;
 
@@ -221,7 +232,7 @@ static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint6
 
 		session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i, n,
 		                 s->n);
-		rank(s, &all[i], tracks, limit(s));
+		rank_on(s, &all[i], tracks, lost);
 		if (!isfinite(all[i].cost) || !(all[i].cost <= limit(s)) || (!is_one && all[i].cost == s->one) ||
 		    (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
 			continue;
@@ -242,9 +253,10 @@ static void find_candidates(struct ranking *s)
 
 	list_shapes(s, all, &n);
 	few = few_tracks(s->o, tracks);
-	n = look(s, all, n, few, few == tracks);
+	n = look(s, all, n, few, INFINITY, few == tracks);
 	if (few < tracks)
-		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks, true);
+		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks,
+		           GEO_UNORDERED * (double)(geo_order_changes(s->o, tracks) - geo_order_changes(s->o, few)), true);
 	forget_dear_ones(s);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
 }
