@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/geometry/rows.h"
-#include "measure/shared/heads.h"
 
 struct stretch {
 	uint64_t first, end; /* sectors */

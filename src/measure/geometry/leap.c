@@ -89,8 +89,8 @@ static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wa
 	return r;
 }
 
-/* Is there such an end of a run, that many tracks on in the cycle's way? And the track in front of it whole: as many may
- * hold as much that are of two other sizes. */
+/* Is there such an end of a run, that many tracks on in the cycle's way? And the track in front of it whole: as many
+ * may hold as much that are of two other sizes. */
 static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t from, uint32_t run, bool *ret_ok,
                      struct err *err)
 {

@@ -64,13 +64,7 @@ static uint64_t turn_of(const struct geo_shape *shape)
 
 static uint64_t common_part(uint64_t a, uint64_t b)
 {
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
+	return b ? common_part(b, a % b) : a;
 }
 
 /* What comes before a slot. */

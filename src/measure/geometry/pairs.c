@@ -27,9 +27,7 @@
 #define LAST_AT     0.97  /* of the budget: what was measured until then is judged */
 #define FIRST_PAIRS 64    /* of the first look: three or four times each distance that matters */
 #define MORE_PAIRS  40    /* of others */
-#define TELLING                                                                                              \
-	0.75 /* of these, at most, are those that distinguish rivals; the rest may show what is none of them \
-	      */
+#define TELLING     0.75  /* of these, at most, distinguish rivals; the rest may show what is none of them */
 
 /* ---- where ---- */
 
@@ -213,20 +211,13 @@ struct sampled {
 	                 other one is true */
 };
 
-static int by_first_kind(const void *x, const void *y)
+/* By the kinds of layout *first, then by the other's. */
+static int by_kinds(const void *x, const void *y, void *first)
 {
 	const struct sampled *a = x, *b = y;
-	int r = geo_access_order(&a->of[0], &b->of[0]);
+	int k = *(const int *)first, r = geo_access_order(&a->of[k], &b->of[k]);
 
-	return r ? r : geo_access_order(&a->of[1], &b->of[1]);
-}
-
-static int by_second_kind(const void *x, const void *y)
-{
-	const struct sampled *a = x, *b = y;
-	int r = geo_access_order(&a->of[1], &b->of[1]);
-
-	return r ? r : geo_access_order(&a->of[0], &b->of[0]);
+	return r ? r : geo_access_order(&a->of[1 - k], &b->of[1 - k]);
 }
 
 static int by_what_it_shows(const void *x, const void *y)
@@ -289,12 +280,12 @@ static size_t find_rivalling(struct geo_search *s, const struct geo_hypothesis *
 	const struct geo_hypothesis *const c[2] = { a, b };
 	size_t n = sample(s, c, v), same = 0;
 
-	qsort(v, n, sizeof(*v), by_second_kind);
-	find_reporting(v, n, 1);
-	qsort(v, n, sizeof(*v), by_first_kind);
-	find_reporting(v, n, 0);
+	for (int k = 1; k >= 0; k--) {
+		qsort_r(v, n, sizeof(*v), by_kinds, &k);
+		find_reporting(v, n, k);
+	}
 	for (size_t i = 1; i < n; i++) { /* those of the same kinds in both are together */
-		same = by_first_kind(&v[i - 1], &v[i]) == 0 ? same + 1 : 0;
+		same = by_kinds(&v[i - 1], &v[i], &(int){ 0 }) == 0 ? same + 1 : 0;
 		if (same >= OF_A_KIND)
 			v[i].shows = 0.0;
 	}

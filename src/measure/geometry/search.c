@@ -166,11 +166,6 @@ struct common {
 	double surfaces, layout, turning;
 };
 
-static double odds(double sum)
-{
-	return sum > 0.0 ? -log(sum) : (double)INFINITY;
-}
-
 static struct common common_of(const struct geo_search *s)
 {
 	double of[GEO_HEADS + 1], best, others = 0.0, layout = INFINITY, turning = INFINITY;
@@ -189,7 +184,8 @@ static struct common common_of(const struct geo_search *s)
 	best = of[s->h[0].shape.heads];
 	for (uint32_t k = 1; k <= GEO_HEADS; k++)
 		others += k == s->h[0].shape.heads ? 0.0 : exp(best - of[k]);
-	return (struct common){ odds(others), layout - s->h[0].cost, turning - s->h[0].cost };
+	return (struct common){ others > 0.0 ? -log(others) : (double)INFINITY, layout - s->h[0].cost,
+		                turning - s->h[0].cost };
 }
 
 /* Does the likeliest layout explain so little of the sequence that a false one does as much? */
@@ -391,7 +387,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 
 int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
 {
-	struct geo_search *s = xcalloc(1, sizeof(*s));
+	cleanup_free struct geo_search *s = xcalloc(1, sizeof(*s));
 	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
 	int r;
 
@@ -401,6 +397,5 @@ int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, 
 	s->fit = fit;
 	r = search(s, ret, err);
 	free(s->made);
-	free(s);
 	return r;
 }

@@ -249,14 +249,14 @@ static void find_candidates(struct ranking *s)
 {
 	cleanup_free struct geo_candidate *all = xcalloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
 	uint64_t tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS, few;
-	size_t n = 0;
+	size_t n = 0, changes;
 
 	list_shapes(s, all, &n);
 	few = few_tracks(s->o, tracks);
+	changes = geo_order_changes(s->o, tracks) - geo_order_changes(s->o, few);
 	n = look(s, all, n, few, INFINITY, few == tracks);
 	if (few < tracks)
-		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks,
-		           GEO_UNORDERED * (double)(geo_order_changes(s->o, tracks) - geo_order_changes(s->o, few)), true);
+		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks, GEO_UNORDERED * (double)changes, true);
 	forget_dear_ones(s);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
 }
