@@ -19,8 +19,7 @@
 #define LOOKS_MOST  16 /* as pairs are all made by then that show something */
 /* Of the budget: a look that would end later leaves no time for what comes behind. */
 #define LOOKS_END     0.93
-#define FIND_THOUGHTS 0.5  /* of all: layouts are found, */
-#define LOOK_THOUGHTS 0.75 /* accesses weighed, */
+#define LOOK_THOUGHTS 0.75 /* of all: accesses are weighed, */
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define SURE          8.0  /* of the log evidence: 1 in 3000 */
 #define LIKELY        6.0  /* 1 in 400 */
@@ -345,7 +344,6 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	double took = 0.0; /* the last look, of the budget */
 	int r;
 
-	geo_may_think(s->g, FIND_THOUGHTS);
 	find_hypotheses(s);
 	geo_may_think(s->g, LOOK_THOUGHTS);
 	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) && !geo_has_thought_enough(s->g) &&

@@ -18,6 +18,9 @@
 #define FEW_TRACKS  1500 /* for a first look, and: */
 /* The best that many of the first look; where nothing shows any, all would be left. */
 #define SECOND_LOOK (6 * GEO_READINGS)
+/* Of all; the second look is kept enough for each of the few that are left. */
+#define FIRST_THOUGHTS 0.35
+#define FIND_THOUGHTS  0.5
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
 #define RUN_PART 4   /* shorter ones than such a part of the usual run are what defects cut off */
@@ -254,7 +257,9 @@ static void find_candidates(struct ranking *s)
 	list_shapes(s, all, &n);
 	few = few_tracks(s->o, tracks);
 	changes = geo_order_changes(s->o, tracks) - geo_order_changes(s->o, few);
+	geo_may_think(s->g, FIRST_THOUGHTS);
 	n = look(s, all, n, few, INFINITY, few == tracks);
+	geo_may_think(s->g, FIND_THOUGHTS);
 	if (few < tracks)
 		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks, GEO_UNORDERED * (double)changes, true);
 	forget_dear_ones(s);
