@@ -19,6 +19,7 @@ cleanup()
 	trap - EXIT
 	trap '' INT TERM HUP
 	take_away >/dev/null 2>&1
+	[ "${failures:-0}" = 0 ] || exit 1 # however a test ends that has complained
 }
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM HUP

@@ -32,10 +32,11 @@ sustain() # where, options: for too short to settle, which status 6 says
 {
 	timeout 60 "$PLATTER" sustain --time=12s --quiet --json="$work/r.json" "$@" >"$work/out" 2>"$work/err"
 	[ $? -eq 6 ] || { cat "$work/err"; return 1; }
+	simdisk_status burst >"$work/status.json"
 	echo "burst $(figure burst_bytes_per_s) for $(figure burst_bytes), then $(figure last_bytes_per_s)"
 }
 
-beside_fio()
+written_beside_fio()
 {
 	sustain --write --destroy-data="$(basename "$dev")" "$dev" || return 1
 	fio --name=x --filename="$dev" --rw=write --bs=1M --iodepth=16 --ioengine=libaio --direct=1 --time_based --runtime=7 --output-format=json >"$work/fio.json"
@@ -48,26 +49,32 @@ reads_beside_fio()
 	jq -r '.[] | "\(.label): fio \(.fio), platter \(.platter) \(.unit)"' "$work/rows"
 	jq -e 'length == 1 and all(.agree)' "$work/rows" >/dev/null
 }
-simdisk burst "$work/burst.disk"
-beside_fio && ok || bad "not as fio has it"
-undisturbed reads_beside_fio && ok || bad "reads are not as fio has them"
-simdisk_stop burst
-
-in_folder()
+beside_fio() # on a device whose cache is empty
 {
-	sustain --range=0-512MiB "$mnt" || return 1
+	simdisk burst "$work/burst.disk"
+	written_beside_fio && reads_beside_fio
+	alike=$?
+	simdisk_stop burst
+	return $alike
+}
+undisturbed beside_fio
+
+in_folder() # file system, on a device whose cache is empty
+{
+	simdisk burst "$work/burst.disk"
+	"mkfs.$1" -q "$dev" >"$work/mkfs" 2>&1 || fail "mkfs.$1: $(cat "$work/mkfs")"
+	mounted "$dev"
+	sustain --range=0-512MiB "$mnt"
+	measured=$?
 	left=$(ls -A "$mnt" | grep -v '^lost+found$')
-	[ -z "$left" ] || { echo "left: $left"; return 1; }
+	[ -z "$left" ] || fail "$1: left: $left"
+	umount "$mnt"
+	simdisk_stop burst
+	[ $measured = 0 ] || return 1
 	within 0.1 "$(figure burst_bytes_per_s)" 60000000 "the rate at first" &&
 		within 0.1 "$(figure last_bytes_per_s)" 20000000 "the rate afterwards"
 }
 for type in ext4 xfs; do
-	command -v "mkfs.$type" >/dev/null || continue
-	simdisk burst "$work/burst.disk"
-	"mkfs.$type" -q "$dev" >"$work/mkfs" 2>&1 || fail "mkfs.$type: $(cat "$work/mkfs")"
-	mounted "$dev"
-	in_folder && ok || bad "$type"
-	umount "$mnt"
-	simdisk_stop burst
+	! command -v "mkfs.$type" >/dev/null || undisturbed in_folder $type
 done
 conclude
