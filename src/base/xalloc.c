@@ -34,3 +34,8 @@ void *xgrow(void *v, size_t n, size_t size)
 {
 	return xmust(reallocarray(v, n, size));
 }
+
+void *xmore(void *v, size_t n, size_t size)
+{
+	return n & (n - 1) ? v : xgrow(v, n ? n * 2 : 1, size);
+}

@@ -14,3 +14,5 @@ void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull, all
 void *xaligned(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* v with room for n of size, which is copied by realloc(). */
 void *xgrow(void *v, size_t n, size_t size) __attribute__((returns_nonnull));
+/* v of n with room for one more. Arrays double, so that n alone shows when one is full. */
+void *xmore(void *v, size_t n, size_t size);

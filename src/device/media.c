@@ -96,15 +96,12 @@ void media_count(struct media_extent *v, size_t n, uint64_t first, uint64_t end,
 
 struct extents {
 	struct media_extent *v;
-	size_t n, room;
+	size_t n;
 };
 
 static void add_extent(struct extents *x, const struct media_extent *e)
 {
-	if (x->n == x->room) {
-		x->room = x->room ? 2 * x->room : EXTENTS;
-		x->v = xgrow(x->v, x->room, sizeof(*x->v));
-	}
+	x->v = xmore(x->v, x->n, sizeof(*x->v));
 	x->v[x->n++] = *e;
 }
 

@@ -89,7 +89,7 @@ static int read_table(const char *root, const char *path, struct mounts *ret, st
 {
 	cleanup_fclose FILE *f = sys_open(root, path);
 	cleanup_free char *line = NULL;
-	size_t len = 0, room = ret->n;
+	size_t len = 0;
 
 	if (!f)
 		return err_set(err, -errno, "Cannot read %s%s, which says what is mounted: %s.", root, path,
@@ -98,9 +98,7 @@ static int read_table(const char *root, const char *path, struct mounts *ret, st
 		if (ret->n == MOUNTS_MAX) /* the gate relies on all of them */
 			return err_set(err, -E2BIG, "%s%s lists more than %d mounts; what is mounted is not known.",
 			               root, path, MOUNTS_MAX);
-		if (ret->n == room) {
-			ret->v = xgrow(ret->v, room = room ? 2 * room : 64, sizeof(*ret->v));
-		}
+		ret->v = xmore(ret->v, ret->n, sizeof(*ret->v));
 		if (parse_mount(line, &ret->v[ret->n]))
 			ret->n++;
 	}

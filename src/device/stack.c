@@ -75,8 +75,7 @@ static size_t add(struct stack *s, const struct link *l, enum relation rel, uint
 		s->is_too_large = s->n == NODES_MAX;
 		if (s->is_too_large)
 			return NODES_MAX;
-		if ((s->n & (s->n - 1)) == 0)
-			s->v = xgrow(s->v, s->n ? 2 * s->n : 1, sizeof(*s->v));
+		s->v = xmore(s->v, s->n, sizeof(*s->v));
 		n = &s->v[s->n++];
 		*n = (struct stack_node){
 			.b = l->b, .file = l->file, .rel = rel, .first = first, .end = end, .is_new = true

@@ -31,7 +31,7 @@ static const struct field change_fields[] = {
 
 struct changes {
 	struct change *v;
-	size_t n, room;
+	size_t n;
 };
 
 /* Adds it, or counts it where an earlier disk had the same. */
@@ -49,10 +49,7 @@ static void add(struct changes *c, const char *what, const char *before, const c
 	       (strcmp(c->v[at].what, what) != 0 || memcmp(c->v[at].texts, one.texts, sizeof(one.texts)) != 0))
 		at++;
 	if (at == c->n) {
-		if (c->n == c->room) {
-			c->room = c->room ? 2 * c->room : 16;
-			c->v = xmust(reallocarray(c->v, c->room, sizeof(*c->v)));
-		}
+		c->v = xmore(c->v, c->n, sizeof(*c->v));
 		c->v[c->n++] = one;
 	}
 	known = &c->v[at];

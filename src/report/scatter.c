@@ -20,7 +20,7 @@ struct scatter {
 		const char *measurement, *figure;
 		double variance, df;
 	} * v;
-	size_t n, room;
+	size_t n;
 };
 
 struct scatter *scatter_new(void)
@@ -40,10 +40,7 @@ void scatter_add(struct scatter *s, const char *measurement, const char *figure,
 {
 	if (!(variance > 0.0) || !(df > 0.0))
 		return;
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->v = xmust(reallocarray(s->v, s->room, sizeof(*s->v)));
-	}
+	s->v = xmore(s->v, s->n, sizeof(*s->v));
 	s->v[s->n++] = (struct look){ measurement, figure, variance, df };
 }
 

@@ -5,8 +5,6 @@
 #include "base/xalloc.h"
 #include "result/result.h"
 
-/* Makes room for one more element in v of n. Arrays double, so n alone shows when one is full. */
-void *build_grow(void *v, size_t n, size_t size);
 /* ---- cells.c: a cell takes a copy of a text ---- */
 
 struct cell cell_of_f64(double value);

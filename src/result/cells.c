@@ -9,13 +9,6 @@
 #include "base/utf8.h"
 #include "result/build.h"
 
-void *build_grow(void *v, size_t n, size_t size)
-{
-	if (n & (n - 1))
-		return v;
-	return xmust(reallocarray(v, n ? n * 2 : 1, size));
-}
-
 /* ---- text ---- */
 
 char *result_strdup(const char *text)
@@ -172,7 +165,7 @@ void result_target(struct result *res, const void *target_struct, const struct f
 	t.cells = xmust(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
 	for (size_t i = 0; i < t.n; i++)
 		t.cells[i] = cell_of_member(target_struct, fields[i].type, fields[i].offset);
-	res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));
+	res->targets = xmore(res->targets, res->ntargets, sizeof(*res->targets));
 	res->targets[res->ntargets++] = t;
 }
 

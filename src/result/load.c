@@ -273,8 +273,8 @@ static struct target_info target_from(json_t *obj)
 		c.type = kinds_type(&k, c.unit);
 		c.key = result_strdup(name);
 		c.label = result_strdup(name);
-		t.columns = build_grow(t.columns, t.n, sizeof(*t.columns));
-		t.cells = build_grow(t.cells, t.n, sizeof(*t.cells));
+		t.columns = xmore(t.columns, t.n, sizeof(*t.columns));
+		t.cells = xmore(t.cells, t.n, sizeof(*t.cells));
 		t.columns[t.n] = c;
 		t.cells[t.n++] = cell_from(value, c.type);
 	}
@@ -291,7 +291,7 @@ static void load_targets(struct reader *rd, const json_t *root, struct result *r
 		enter(rd, "targets");
 		if (!is_object(rd, value))
 			return;
-		res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));
+		res->targets = xmore(res->targets, res->ntargets, sizeof(*res->targets));
 		res->targets[res->ntargets++] = target_from(value);
 	}
 }
@@ -447,7 +447,7 @@ static void load_faults(struct reader *rd, const json_t *root, struct result *re
 		enter(rd, "faults[%zu]", i);
 		if (!is_object(rd, value))
 			return;
-		res->faults = build_grow(res->faults, res->nfaults, sizeof(*res->faults));
+		res->faults = xmore(res->faults, res->nfaults, sizeof(*res->faults));
 		res->faults[res->nfaults] = (struct result_fault){ .time_s = (double)NAN };
 		read_members(rd, value, fault_members, &res->faults[res->nfaults++]);
 	}
@@ -458,7 +458,7 @@ static void load_faults(struct reader *rd, const json_t *root, struct result *re
 		struct fault_total total = { .name = result_strdup(name) };
 
 		read_u64(rd, totals, name, &total.n);
-		res->fault_totals = build_grow(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
+		res->fault_totals = xmore(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
 		res->fault_totals[res->nfault_totals++] = total;
 	}
 }

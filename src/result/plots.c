@@ -8,7 +8,7 @@
 
 void result_plot(struct result *res, const struct plot_decl *plot)
 {
-	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
+	res->plots = xmore(res->plots, res->nplots, sizeof(*res->plots));
 	res->plots[res->nplots++] = (struct plot){
 		.name = result_strdup(plot->name),
 		.see = result_strdup(plot->see),

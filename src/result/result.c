@@ -17,7 +17,7 @@
 void result_argv(struct result *res, const char *const *argv, size_t argc)
 {
 	for (size_t i = 0; i < argc; i++) {
-		res->head.argv = build_grow(res->head.argv, res->head.argc, sizeof(*res->head.argv));
+		res->head.argv = xmore(res->head.argv, res->head.argc, sizeof(*res->head.argv));
 		res->head.argv[res->head.argc++] = result_strdup(argv[i]);
 	}
 }
@@ -234,7 +234,7 @@ struct table *result_table(struct result *res, const char *name, const char *tit
 	t->owner = res;
 	t->ncolumns = fields_count(fields);
 	t->columns = columns_new(fields, t->ncolumns);
-	res->tables = build_grow(res->tables, res->ntables, sizeof(struct table *));
+	res->tables = xmore(res->tables, res->ntables, sizeof(struct table *));
 	res->tables[res->ntables++] = t;
 	return t;
 }
@@ -355,7 +355,7 @@ void build_figure(struct result *res, const char *name, const char *label, struc
 		free(at->name);
 		free(at->label);
 	} else {
-		res->figures = build_grow(res->figures, res->nfigures, sizeof(*res->figures));
+		res->figures = xmore(res->figures, res->nfigures, sizeof(*res->figures));
 		at = &res->figures[res->nfigures++];
 	}
 	*at = f;
@@ -435,7 +435,7 @@ void result_take(struct result *res, struct result *part)
 		while (k < res->ntables && strcmp(res->tables[k]->name, t->name) != 0)
 			k++;
 		if (k == res->ntables)
-			res->tables = build_grow(res->tables, res->ntables++, sizeof(struct table *));
+			res->tables = xmore(res->tables, res->ntables++, sizeof(struct table *));
 		else
 			table_free(res->tables[k]);
 		res->tables[k] = t;
@@ -454,7 +454,7 @@ static void fault_total_add(struct result *res, const char *name)
 			res->fault_totals[i].n++;
 			return;
 		}
-	res->fault_totals = build_grow(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
+	res->fault_totals = xmore(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
 	res->fault_totals[res->nfault_totals++] = (struct fault_total){ .name = result_strdup(name), .n = 1 };
 }
 
@@ -466,7 +466,7 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 	fault_total_add(res, name ? name : "short");
 	if (res->nfaults >= RESULT_FAULTS_MAX)
 		return;
-	res->faults = build_grow(res->faults, res->nfaults, sizeof(*res->faults));
+	res->faults = xmore(res->faults, res->nfaults, sizeof(*res->faults));
 	res->faults[res->nfaults++] = (struct result_fault){
 		.target = result_strdup(target),
 		.op = result_strdup(op),
@@ -549,7 +549,7 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 		free(text);
 		text = result_strdup("There was more of this than is listed.");
 	}
-	res->notices = build_grow(res->notices, res->nnotices, sizeof(*res->notices));
+	res->notices = xmore(res->notices, res->nnotices, sizeof(*res->notices));
 	res->notices[res->nnotices++] = (struct notice){ .code = result_strdup(code), .text = text };
 	text = NULL;
 }
@@ -582,7 +582,7 @@ void result_option(struct result *res, const char *name, const char *text)
 	struct option_value *o = find_option(res, name);
 
 	if (!o) {
-		res->head.options = build_grow(res->head.options, res->head.noptions, sizeof(*res->head.options));
+		res->head.options = xmore(res->head.options, res->head.noptions, sizeof(*res->head.options));
 		o = &res->head.options[res->head.noptions++];
 		*o = (struct option_value){ .name = result_strdup(name) };
 	}

@@ -122,8 +122,8 @@ struct measure {
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	bool needs_no_target;
 	unsigned max_targets; /* 0: one */
-	unsigned takes;  /* TAKES_ bits; 0: whatever there is */
-	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
+	unsigned takes;       /* TAKES_ bits; 0: whatever there is */
+	bool may_create;      /* a target that does not exist yet is fine (passes, transactions) */
 	/* in a directory it makes files of its own, and removes before what its crashed runs left there */
 	bool makes_files;
 	bool puts_back; /* writes without being asked to (recover) */

@@ -77,7 +77,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 {
 	const struct table *conditions = result_find_table(saved, buffer_tables[0].name);
 	const struct table *probes = result_find_table(saved, buffer_tables[1].name);
-	struct buffer_samples samples = { NULL, 0, 0 };
+	struct buffer_samples samples = { NULL, 0 };
 	struct buffer_conditions cond;
 	struct buffer_found found;
 

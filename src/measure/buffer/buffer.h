@@ -42,7 +42,7 @@ struct buffer_sample { /* a row of the document */
 };
 struct buffer_samples {
 	struct buffer_sample *v; /* free() it */
-	size_t n, room;
+	size_t n;
 };
 
 /* One disturbed sweep of 14 passes for undisturbed (trial): of more, too many that are kept are of that kind. */

@@ -95,10 +95,7 @@ void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, doubl
 
 	if (!isfinite(ns))
 		return;
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 1024;
-		s->v = xgrow(s->v, s->room, sizeof(*s->v));
-	}
+	s->v = xmore(s->v, s->n, sizeof(*s->v));
 	s->v[s->n++] = (struct buffer_sample){ .test = buffer_test_names[test],
 		                               .at = at,
 		                               .access_ns = (uint64_t)ns,

@@ -252,10 +252,7 @@ int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *
 	r = lasting_load(&io->l, &o, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
 		return r;
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 1024;
-		s->v = xgrow(s->v, s->room, sizeof(*s->v));
-	}
+	s->v = xmore(s->v, s->n, sizeof(*s->v));
 	s->v[s->n] =
 		(struct smr_sample){ .time_s = (double)(b.flushed_ns - io->l.ses->start_ns) * 1e-9,
 		                     .writes_per_s = (double)o.requests * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1),

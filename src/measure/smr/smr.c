@@ -65,7 +65,7 @@ static double forecast_s(const struct smr_samples *s, uint64_t all, double *ret_
 
 static int write_until_known(struct smr_io *io, struct smr_input *in, struct err *err)
 {
-	struct smr_samples samples = { NULL, 0, 0 };
+	struct smr_samples samples = { NULL, 0 };
 	uint64_t all = smr_layout_writes(io->layout), look_at = 0, done = 0;
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;

@@ -82,7 +82,7 @@ static inline bool smr_is_single(const struct smr_sample *s)
 }
 struct smr_samples {
 	struct smr_sample *v; /* free() it */
-	size_t n, room;
+	size_t n;
 };
 
 struct smr_input;

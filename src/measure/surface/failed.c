@@ -16,7 +16,7 @@ static size_t first_behind(const struct surface_failures *l, uint64_t at)
 
 static void insert(struct surface_failures *l, size_t at, const struct surface_failed *f)
 {
-	l->v = surface_insert(l->v, &l->n, &l->room, sizeof(*l->v), at, f);
+	l->v = surface_insert(l->v, &l->n, sizeof(*l->v), at, f);
 }
 
 static void drop(struct surface_failures *l, size_t at)

@@ -25,8 +25,7 @@ void surface_list_place(struct surface_run *run, const struct surface_suspect *s
 	/* Something else was the reason, or the drive goes elsewhere there: no bad places. */
 	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->lists.nlisted[s->kind] == SURFACE_LISTED)
 		return;
-	run->lists.places = surface_insert(run->lists.places, &run->lists.nplaces, &run->lists.room, sizeof(*s),
-	                                   run->lists.nplaces, s);
+	run->lists.places = surface_insert(run->lists.places, &run->lists.nplaces, sizeof(*s), run->lists.nplaces, s);
 	run->lists.nlisted[s->kind]++;
 }
 

@@ -5,8 +5,6 @@
 #include "base/xalloc.h"
 #include "measure/surface/suspects.h"
 
-#define ROOM_LEAST 64
-
 static uint64_t end_of(const void *v, size_t size, size_t at)
 {
 	struct surface_bytes bytes;
@@ -30,14 +28,11 @@ size_t surface_first_behind(const void *v, size_t n, size_t size, uint64_t at_by
 	return low;
 }
 
-void *surface_insert(void *v, size_t *n, size_t *room, size_t size, size_t at, const void *element)
+void *surface_insert(void *v, size_t *n, size_t size, size_t at, const void *element)
 {
 	char *to;
 
-	if (*n == *room) {
-		*room = *room ? 2 * *room : ROOM_LEAST;
-		v = xgrow(v, *room, size);
-	}
+	v = xmore(v, *n, size);
 	to = (char *)v + at * size;
 	memmove(to + size, to, (*n - at) * size);
 	memcpy(to, element, size);

@@ -42,7 +42,7 @@ static void add(struct surface_run *run, double first, bool is_random)
 	v = (struct stretch){ .first_bytes = at,
 		              .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
 		              .is_random = is_random };
-	s->v = surface_insert(s->v, &s->n, &s->room, sizeof(v), s->n, &v);
+	s->v = surface_insert(s->v, &s->n, sizeof(v), s->n, &v);
 }
 
 /* What the drive itself has trouble with, and where heads land and rest. */

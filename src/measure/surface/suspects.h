@@ -76,7 +76,7 @@ struct surface_bytes {
 /* Of n elements of that many bytes: the first that ends behind this place. */
 size_t surface_first_behind(const void *v, size_t n, size_t size, uint64_t at_bytes);
 /* The list with a copy of the element before that at. */
-void *surface_insert(void *v, size_t *n, size_t *room, size_t size, size_t at, const void *element);
+void *surface_insert(void *v, size_t *n, size_t size, size_t at, const void *element);
 void surface_drop(void *v, size_t *n, size_t size, size_t at);
 
 /* ---- failed.c ---- */
@@ -92,7 +92,7 @@ struct surface_failures {
 		bool is_rest;
 		bool is_left; /* the drive's cache answers: no more readings */
 	} * v;
-	size_t n, room;
+	size_t n;
 };
 
 /* A request failed (is_new: not all of it was read before), or was read. */
@@ -117,9 +117,9 @@ struct surface_sample {
 		unsigned readings;
 		uint64_t slow; /* a bit for each request of the first reading: in all readings */
 	} * v;
-	size_t n, next, room; /* next: all before it were scanned; those from there on are this pass's, by place */
-	size_t seen;          /* readings of places */
-	uint64_t end_ns;      /* of scanning: the rest is for second readings */
+	size_t n, next;  /* next: all before it were scanned; those from there on are this pass's, by place */
+	size_t seen;     /* readings of places */
+	uint64_t end_ns; /* of scanning: the rest is for second readings */
 	unsigned passes;
 	/*
 	 * What sticks out in most places of the first pass is the drive's own way (judge.c looks at neighbours, which
@@ -189,7 +189,7 @@ struct surface_begun {
 
 struct surface_lists {
 	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
-	size_t nactive, nplaces, room;
+	size_t nactive, nplaces;
 	struct surface_suspect *places;
 	uint64_t nkinds[SURFACE_KINDS]; /* of all that came to an end, also of those that are not listed */
 	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when reported last */

@@ -37,7 +37,7 @@ struct surface_wrongs { /* in order; they do not overlap */
 		enum surface_wrong_kind kind; /* in the list: of LOST and TORN the first, of data of others MISPLACED */
 		int64_t away_bytes;           /* of these: to where they belong */
 	} * v;
-	size_t n, room;
+	size_t n;
 	uint64_t unlisted_bytes;
 };
 /* What is known of a place already stays. */

@@ -24,7 +24,7 @@ static void insert(struct surface_wrongs *l, size_t at, const struct surface_wro
 	if (l->n == SURFACE_WRONG_MOST)
 		l->unlisted_bytes += w->end_bytes - w->first_bytes;
 	else
-		l->v = surface_insert(l->v, &l->n, &l->room, sizeof(*l->v), at, w);
+		l->v = surface_insert(l->v, &l->n, sizeof(*l->v), at, w);
 }
 
 void surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)

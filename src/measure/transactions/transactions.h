@@ -114,7 +114,7 @@ struct tx_job; /* a user, or in open runs a transaction under way */
 
 struct tx_jobs {
 	struct tx_job **v; /* all that were ever made */
-	size_t n, room, live;
+	size_t n, live;
 	struct tx_job **heap; /* by wake_ns */
 	size_t nheap, heap_room;
 	struct tx_job *ready, **ready_end; /* want a request */
