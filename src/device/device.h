@@ -97,18 +97,6 @@ struct device_written {
 	size_t n;
 };
 
-/* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and
- * answering from it. */
-enum drive_switch { DRIVE_WRITE_CACHE = 1, DRIVE_LOOK_AHEAD = 2, DRIVE_READ_CACHE = 4 };
-extern const struct drive_switch_name {
-	enum drive_switch which;
-	const char *name;
-} drive_switch_names[]; /* name NULL ends them */
-struct drive_state {
-	unsigned reported; /* the drive says how they stand */
-	unsigned on;       /* of those */
-};
-
 /* ---- the outside ---- */
 
 struct write_permit;
@@ -150,8 +138,6 @@ struct device_ops {
 	 * and *ret says nothing. NULL: none is.
 	 */
 	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
-	/* How the switches of the whole disk stand. -EOPNOTSUPP: it has none that are known. NULL: none has. */
-	int (*drive_look)(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err);
 	/* All disks that hold data, without partitions, in the kernel's order: an array to free(). NULL: it is not
 	 * known which there are. */
 	int (*list)(void *ctx, struct device **ret, size_t *ret_n, struct err *err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands to the drive itself: how its switches stand, and whether it sleeps. Inside device/ only. */
+/* Commands to the drive itself: whether it sleeps, and what is hidden of it. Inside device/ only. */
 #pragma once
 
 #include "base/scsi.h"
 #include "device/device.h"
 
-enum drive_way { DRIVE_NO_WAY, DRIVE_ATA, DRIVE_SCSI, DRIVE_NVME };
+enum drive_way { DRIVE_NO_WAY, DRIVE_ATA, DRIVE_SCSI };
 
 struct drive {
 	scsi_ioctl *ask;
@@ -15,7 +15,6 @@ struct drive {
 
 /* has_scsi: the kernel drives it as a SCSI disk. USB bridges are not asked. */
 enum drive_way drive_way(const struct device *dev, bool has_scsi);
-int drive_look(const struct drive *d, struct drive_state *ret);
 /*
  * What the drive could show (ATA): above its size lies a host protected area, or an accessible maximum that was set
  * lower. Reading only; 0: it does not show it.

@@ -253,31 +253,28 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 
 /* ---- the drive itself ---- */
 
-/* The way to the whole disk, its descriptor and place in sysfs. 0 (close d->fd), or negative errno and a sentence. */
-static int open_drive(const struct device_context *ctx, const struct device *dev, struct drive *d, char dir[PATH_MAX],
-                      struct err *err)
+/* The way to the whole disk, its descriptor, and its place in sysfs, "": none. false: there is no drive to ask. */
+static bool open_drive(const char *root, const struct device *dev, struct drive *d, char dir[PATH_MAX])
 {
-	const char *root = sysroot_of(ctx);
 	char node[128];
 	struct sys_block b;
 	struct stat st;
 
 	*d = (struct drive){ .ask = scsi_real_ioctl, .fd = -1 };
-	if (!sysroot_is_real(root) || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0)
-		return err_set(err, -EOPNOTSUPP, "%s: there is no drive to ask.", dev->path);
-	(void)snprintf(dir, PATH_MAX, "%s", b.disk_dir);
-	d->way = drive_way(dev, sys_exists(root, "%s/device/scsi_disk", b.disk_dir));
+	text_copy(dir, PATH_MAX, sys_block_by_rdev(root, dev->disk_rdev, &b) == 0 ? b.disk_dir : "");
+	if (!sysroot_is_real(root) || !*dir)
+		return false;
+	d->way = drive_way(dev, sys_exists(root, "%s/device/scsi_disk", dir));
 	if (d->way == DRIVE_NO_WAY)
-		return err_set(err, -EOPNOTSUPP, "%s is not an ATA, SCSI or NVMe drive whose switches platter knows.",
-		               dev->path);
+		return false;
 	sys_node(dev->disk, node, sizeof(node));
 	/* Not for writing: udev would look at the disk when it is closed. */
 	d->fd = open(dev->rdev == dev->disk_rdev && dev->kind == DEVICE_DISK ? dev->node : node,
 	             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (d->fd >= 0 && fstat(d->fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == dev->disk_rdev)
-		return 0;
+		return true;
 	system_close(NULL, d->fd);
-	return err_set(err, -ENODEV, "Cannot open %s, the disk of %s, to ask it.", node, dev->path);
+	return false;
 }
 
 static bool sleeps(const char *power)
@@ -293,15 +290,11 @@ static bool system_health(void *ctx, const struct device *dev, bool may_wake, st
 	struct drive d;
 	bool is_asked;
 
-	if (open_drive(ctx, dev, &d, dir, NULL) == 0) {
+	if (open_drive(root, dev, &d, dir)) {
 		text_copy(power, sizeof(power), drive_power(&d));
 		if (may_wake || !sleeps(power))
 			native = drive_native_sectors(&d) * dev->logical_block_bytes;
 		(void)close(d.fd);
-	} else {
-		struct sys_block b;
-
-		text_copy(dir, sizeof(dir), sys_block_by_rdev(root, dev->disk_rdev, &b) == 0 ? b.disk_dir : "");
 	}
 	if (!may_wake && sleeps(power)) {
 		device_health_clear(ret, HEALTH_ASLEEP);
@@ -312,26 +305,6 @@ static bool system_health(void *ctx, const struct device *dev, bool may_wake, st
 	ret->native_bytes = native;
 	text_copy(ret->power, sizeof(ret->power), power[0] ? power : ret->is_standby ? "standby" : "");
 	return is_asked;
-}
-
-static int drive_failed(const struct device *dev, int r, const char *what, struct err *err)
-{
-	if (r == -EPERM || r == -EACCES)
-		return err_set(err, r, "%s could not be %s: %s; %s.", dev->path, what, strerror(-r), err_forbidden());
-	return err_set(err, r, "%s could not be %s: %s.", dev->path, what, strerror(-r));
-}
-
-static int system_drive_look(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err)
-{
-	char dir[PATH_MAX];
-	struct drive d;
-	int r = open_drive(ctx, dev, &d, dir, err);
-
-	if (r < 0)
-		return r;
-	r = drive_look(&d, ret);
-	(void)close(d.fd);
-	return r < 0 ? drive_failed(dev, r, "asked for its switches", err) : 0;
 }
 
 /* ---- which there are ---- */
@@ -438,7 +411,6 @@ const struct device_ops device_system = {
 	.written = device_written_read,
 	.temperature = system_temperature,
 	.health = system_health,
-	.drive_look = system_drive_look,
 	.list = system_list,
 	.share = shares_find,
 	.survey = survey_device,

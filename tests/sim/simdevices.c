@@ -296,21 +296,6 @@ static int dev_contents(void *ctx, const struct device *dev, const struct conten
 	return 0;
 }
 
-/* As an ATA disk tells it; a disk without memory has nothing to be switched. */
-static int dev_drive_look(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err)
-{
-	struct sim_disk *sd;
-	int r = look(ctx, dev, &sd, err);
-
-	if (r == 0 && (!sd->model || !disk_profile(sd->model)->write_cache_bytes))
-		return err_set(err, -EOPNOTSUPP, "%s has no switches that are known.", dev->path);
-	if (r == 0)
-		*ret = (struct drive_state){ .reported = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
-			                     .on = (disk_profile(sd->model)->has_write_cache ? DRIVE_WRITE_CACHE : 0) |
-			                           (disk_profile(sd->model)->read_ahead ? DRIVE_LOOK_AHEAD : 0) };
-	return r;
-}
-
 /* By device numbers and offsets alone. */
 static int dev_share(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
 {
@@ -347,7 +332,6 @@ const struct device_ops device_sim = {
 	.written = dev_written,
 	.temperature = dev_temperature,
 	.health = dev_health,
-	.drive_look = dev_drive_look,
 	.share = dev_share,
 	.survey = dev_survey,
 	.claim = dev_claim,

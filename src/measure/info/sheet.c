@@ -278,22 +278,6 @@ static void say_state(struct sheet *s, const struct device_health *h)
 			say(s, c->label, "%" PRIu64, health_count(h, c));
 }
 
-static void say_switches(struct sheet *s)
-{
-	const struct env *env = s->ses->env;
-	struct drive_state st;
-	char name[64];
-
-	s->section = CACHES;
-	if (!env->devices->drive_look || env->devices->drive_look(env->devices_ctx, s->dev, &st, NULL) < 0)
-		return;
-	for (const struct drive_switch_name *w = drive_switch_names; w->name; w++) {
-		(void)snprintf(name, sizeof(name), "%s of the drive", w->name);
-		if (st.reported & w->which)
-			say(s, name, "%s", st.on & w->which ? "on" : "off");
-	}
-}
-
 void info_properties(struct session *ses, const struct device *dev, const struct device_health *h,
                      const struct measure_table *tables)
 {
@@ -305,9 +289,6 @@ void info_properties(struct session *ses, const struct device *dev, const struct
 		return;
 	say_queue(&s);
 	say_caches(&s);
-	if (!h)
-		return;
-	if (!h->is_standby)
-		say_switches(&s);
-	say_state(&s, h);
+	if (h)
+		say_state(&s, h);
 }
