@@ -315,14 +315,3 @@ struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least
 		most = fmax(most, all[k]);
 	return (struct lossy_odds){ most, most - choices((double)n, inside ? inside : 1, first) };
 }
-
-/* The largest log likelihood, but for what hangs on no rate. */
-static double log_best(double lost, double revs)
-{
-	return lost > 0.0 ? lost * log(lost / revs) : 0.0;
-}
-
-double lossy_differ(const struct lossy_at *a, const struct lossy_at *b)
-{
-	return log_best(a->lost, a->revs) + log_best(b->lost, b->revs) - log_best(a->lost + b->lost, a->revs + b->revs);
-}

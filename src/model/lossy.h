@@ -10,8 +10,7 @@
  * all readings (Jackson and others 2005).
  *
  * What was read at one time hangs together: readings inside a part one after the other in time are one look, so that
- * only other times decide whether it is the place that loses. A way may lose a revolution where requests of one
- * size end, and none where others do: the same bytes in other requests differ then (lossy_differ).
+ * only other times decide whether it is the place that loses.
  */
 #pragma once
 
@@ -52,5 +51,3 @@ struct lossy_odds {      /* logs */
 };
 
 struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
-/* Log of how much likelier two readings are by a rate each than by one. */
-double lossy_differ(const struct lossy_at *a, const struct lossy_at *b);

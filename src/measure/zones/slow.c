@@ -20,7 +20,6 @@
 #include "model/lossy.h"
 
 #define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
-#define FROM_BUFFER 1.2  /* times the fastest of all that was read once: that comes out of the buffer */
 #define LOST_LEAST                                                                                                     \
 	5.0 /* waits, or revolutions without any, at different bytes: fewer are spare tracks in it (trial: wild disks) \
 	     */
@@ -46,11 +45,11 @@ static size_t position_of(const struct zone_samples *samples, const struct zone_
 	return s->kind == SAMPLE_CHECK ? samples->v[s->check_of].position : s->position;
 }
 
-/* May it be one of a region, or say that there is none? least: time per byte of the fastest that was read once. */
-static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_stretches *st, double least)
+/* May it be one of a region, or say that there is none? */
+static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_stretches *st)
 {
 	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE &&
-	       !zone_is_at_interface(st, position) && (s->kind != SAMPLE_CHECK || s->ns_per_byte * FROM_BUFFER > least);
+	       !zone_is_at_interface(st, position);
 }
 
 /* Of the same bytes what was read first comes first. */
@@ -119,24 +118,10 @@ static bool fill_levels(const struct series *v, const struct lossy_part *part, s
 
 /* ---- place or time ---- */
 
-/* By how much the bytes of sample i take longer than before: a logarithm. With a revolution for each wait, where that
- * is nearer to none, for longer waits may be a freeze. */
-static double longer_by(const struct series *v, size_t i, size_t of)
-{
-	const struct zone_sample *s = v->samples->v;
-	double by_time = log(s[i].elapsed_ns / s[i].moved_bytes * s[of].moved_bytes / s[of].elapsed_ns);
-	double by_waits = log((v->each[i].revs + v->each[i].lost) / s[i].moved_bytes * s[of].moved_bytes /
-	                      (v->each[of].revs + v->each[of].lost));
-
-	return fabs(by_waits) < fabs(by_time) ? by_waits : by_time;
-}
-
 /* Is it the place, by all times when it was read? Fills what follows from it. */
 static void ask_place(const struct series *v, const struct zone_slows *all, struct zone_slow *slow)
 {
 	cleanup_free struct lossy_look *look = xcalloc(v->samples->n + 1, sizeof(*look));
-	double half = STEP_PART * (slow->y - slow->expected_y), longer = 0.0;
-	bool is_less = false; /* in some requests, and by more than chance makes it: 1 in 20 (Wilks 1938) */
 	struct lossy_odds odds;
 	size_t n = 0, checks = 0;
 
@@ -146,18 +131,12 @@ static void ask_place(const struct series *v, const struct zone_slows *all, stru
 
 		if (!(v->each[i].revs > 0.0))
 			continue;
-		if (is_check && zone_slow_has(slow, s)) {
-			longer += longer_by(v, i, s->check_of);
-			is_less |= longer_by(v, i, s->check_of) < -half &&
-			           lossy_differ(&v->each[i], &v->each[s->check_of]) > 2.0;
-			checks++;
-		}
+		checks += is_check && zone_slow_has(slow, s);
 		look[n++] =
 			(struct lossy_look){ v->each[i], zone_slow_has(slow, s), zone_touches_slow(all, s, !is_check) };
 	}
 	odds = lossy_place(look, n, WAITS_SLOW);
-	/* The media lose as much in any requests; where each loses one, somewhat more in small ones. */
-	slow->is_refuted = odds.evidence < 0.0 || is_less || longer > half * (double)checks;
+	slow->is_refuted = odds.evidence < 0.0;
 	slow->is_confirmed = odds.place > LOSSY_SURE && checks >= v->l->looks && !slow->is_refuted;
 }
 
@@ -241,17 +220,14 @@ void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, 
 		.samples = samples, .l = l, .s = s, .at = at, .each = each, .part = part, .rev_ns = zone_rev_ns(l)
 	};
 	cleanup_free double *revs = xcalloc(samples->n + 1, sizeof(*revs));
-	double usual, single, quickest = INFINITY, behind = INFINITY, anew = zone_begins_anew(st);
+	double usual, single, behind = INFINITY, anew = zone_begins_anew(st);
 	size_t n = 0;
 
 	*ret = (struct zone_slows){ .v = xcalloc(samples->n + 1, sizeof(*ret->v)), .least_loss = NAN };
 	if (!(v.rev_ns > 0.0))
 		return;
 	for (size_t i = 0; i < samples->n; i++)
-		if (zone_is_usable(&samples->v[i]))
-			quickest = fmin(quickest, samples->v[i].ns_per_byte);
-	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], position_of(samples, &samples->v[i]), st, quickest))
+		if (is_of_media(&samples->v[i], position_of(samples, &samples->v[i]), st))
 			s[n++] = &samples->v[i];
 	qsort(s, n, sizeof(const struct zone_sample *), by_place);
 	for (size_t i = n; i-- > 0;) {
