@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "model/chain.h"
 #include "stats/stats.h"
 
-#define DRAWS     200
+#define DRAWS 200
 #define ROUGH                                                                                                     \
 	-5.0 /* log of the odds of rates that rise as well as fall, from which on surfaces may last from place to \
 	         place (trial: drives whose surfaces differ) */
@@ -271,7 +272,8 @@ void along_zones(const struct along_at *v, size_t n, double end, struct along *r
 		return;
 	chain_make(v, n, end, &c);
 	weigh_all(&c, &w, 1);
-	if (both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS))) > ROUGH) {
+	if (!WITHOUT("lasting-surfaces") &&
+	    both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS))) > ROUGH) {
 		w.n = 0;
 		weigh_all(&c, &w, LASTS);
 	}

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 
 #define RATES      14   /* from 1 in 1000 revolutions to 8 in one, each twice the one before */
@@ -86,7 +87,7 @@ static struct law law_of(const struct lossy_at *v, size_t n, const bool *is_left
 		}
 		law = next;
 	}
-	for (size_t k = RATES; k-- > 2;)
+	for (size_t k = RATES; k-- > 2 && !WITHOUT("more-rates");)
 		law.weight[k] = (1.0 - MORE) * law.weight[k] + 0.5 * MORE * (law.weight[k - 1] + law.weight[k - 2]);
 	return law;
 }

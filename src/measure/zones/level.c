@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
@@ -103,7 +104,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			double off = fabs(g->s[i]->clean_y - m);
 
-			g->s[i]->is_outlier = off > most;
+			g->s[i]->is_outlier = off > most && !WITHOUT("outliers");
 			lv->v[p].is_mixed |= off <= most && off > fmax(noise, MIXED_LEAST);
 			far += g->s[i]->is_outlier;
 		}

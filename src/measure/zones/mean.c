@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 #include "model/lossy.h"
@@ -125,7 +126,7 @@ static double lasting_noise(const struct zone_at *v, size_t n)
 	}
 	for (size_t k = 0; k < ZONE_TIME_BLOCKS; k++)
 		blocks += block[k] * block[k];
-	return squares > 0.0 ? fmax(blocks / squares, 1.0) : 1.0;
+	return squares > 0.0 && !WITHOUT("lasting-noise") ? fmax(blocks / squares, 1.0) : 1.0;
 }
 
 /*
@@ -184,7 +185,7 @@ bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const 
 		}
 	}
 	var += noise_var * lasting_noise(v, n);
-	var += variance_of_unmet(&lv->said, l, slows, &unmet);
+	var += variance_of_unmet(&lv->said, l, WITHOUT("unmet") ? NULL : slows, &unmet);
 	/* The samples of a place lie close together, mostly on the same surfaces, and scatter less than places do. */
 	var = fmax(var / mean / mean, bands->mean_var);
 	/* In the logarithm, as all else: a time is never negative. */

@@ -15,11 +15,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 #include "model/lossy.h"
 
-#define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
+#define WAITS_SLOW 0.03 /* more than the usual: what is looked for; 3 % of the rate */
 #define LOST_LEAST                                                                                                     \
 	5.0 /* waits, or revolutions without any, at different bytes: fewer are spare tracks in it (trial: wild disks) \
 	     */
@@ -48,7 +49,7 @@ static size_t position_of(const struct zone_samples *samples, const struct zone_
 /* May it be one of a region, or say that there is none? */
 static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_stretches *st)
 {
-	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE &&
+	return s->is_good && !s->is_burst && (!s->is_disturbed || WITHOUT("disturbed")) && s->kind != SAMPLE_PROBE &&
 	       !zone_is_at_interface(st, position);
 }
 
@@ -111,9 +112,11 @@ static bool fill_levels(const struct series *v, const struct lossy_part *part, s
 		bytes += v->s[i]->moved_bytes;
 	}
 	ret->y = log(ns / bytes);
-	lost = fmax(lost, (1.0 - exp(0.5 * (above + below) - ret->y)) * ns); /* NaN is left out */
+	if (!WITHOUT("hidden-loss"))
+		lost = fmax(lost, (1.0 - exp(0.5 * (above + below) - ret->y)) * ns); /* NaN is left out */
 	ret->expected_y = log((ns - lost) / bytes);
-	return lost >= LEAST_SHARE * ns && !(ret->y - beside < STEP_PART * (ret->y - ret->expected_y));
+	return lost >= LEAST_SHARE * ns &&
+	       (WITHOUT("beside") || !(ret->y - beside < STEP_PART * (ret->y - ret->expected_y)));
 }
 
 /* ---- place or time ---- */

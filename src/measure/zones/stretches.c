@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 #include "model/lossy.h"
@@ -102,7 +103,7 @@ static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *
 	bool is_slower = st->y > st->beside_y;
 	size_t n = 0;
 
-	if (st->kind != STRETCH_UNEVEN)
+	if (st->kind != STRETCH_UNEVEN || WITHOUT("of-time"))
 		return false;
 	for (size_t i = 0; i < lv->said.n; i++) {
 		const struct zone_sample *z = &lv->said.v[i];
@@ -197,7 +198,7 @@ static void find_device(const struct places *s, double least, struct zone_stretc
 			at = i + 1;
 		}
 	}
-	if (at && down < fmax(0.5 * up, STEP_DOWN))
+	if (at && !WITHOUT("device") && down < fmax(0.5 * up, STEP_DOWN))
 		add(ret, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
