@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A row of geometry's table `defects` against the disk. */
-#ifndef TEST_LACKS_H
-#define TEST_LACKS_H
+#pragma once
 
 #include "model.h"
 
@@ -13,5 +12,3 @@ struct lacks {
 	uint64_t tracks, empty;
 };
 struct lacks lacks_count(const struct geometry *g, uint64_t end_byte);
-
-#endif

@@ -8,8 +8,7 @@
  *	... session_run() with .env = sim_env(sim), paths { "sda" } ...
  *	sim_free(sim);
  */
-#ifndef SIM_SIM_H
-#define SIM_SIM_H
+#pragma once
 
 #include "device/device.h"
 #include "engine/engine.h"
@@ -109,5 +108,3 @@ extern const struct device_ops device_sim;      /* ctx: struct sim * */
 
 /* Descriptors of simulated disks: far away from any real one, so that neither can be taken for the other. */
 #define SIM_FD_FIRST 0x40000000
-
-#endif

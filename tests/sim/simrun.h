@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A measurement on simulated disks as the command line would run it, without text and files: what unit tests of
  * measurements start with. */
-#ifndef SIM_SIMRUN_H
-#define SIM_SIMRUN_H
+#pragma once
 
 #include "sim.h"
 
@@ -32,5 +31,3 @@ struct result *sim_result(const struct measure *m, const char *profile, const ch
                           struct err *err);
 /* A figure of the result as a number; NaN: there is none. */
 double sim_figure(const struct sim_run *run, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of a sim: shared by sim.c, simengine.c and simdevices.c. The door is sim.h. */
-#ifndef SIM_SIMSTATE_H
-#define SIM_SIMSTATE_H
+#pragma once
 
 #include "sim.h"
 
@@ -52,5 +51,3 @@ void sim_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn
 void sim_collect(struct sim *sim);
 /* NULL: not one of ours, or closed. */
 const struct sim_open *sim_open_of(const struct sim *sim, int fd);
-
-#endif

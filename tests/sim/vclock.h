@@ -3,8 +3,7 @@
  * A clock that stands still until somebody waits on it. Timers fire when a waiter passes their time: tests let
  * signals arrive and disks change in the middle of a run.
  */
-#ifndef SIM_VCLOCK_H
-#define SIM_VCLOCK_H
+#pragma once
 
 #include "base/clock.h"
 
@@ -35,5 +34,3 @@ uint64_t vclock_next_timer_ns(const struct vclock *vc);
 /* Moves to until_ns, or to the first timer before, which is fired; returns whether one was: a waiter is woken early
  * then, as by a signal. */
 bool vclock_advance(struct vclock *vc, uint64_t until_ns);
-
-#endif

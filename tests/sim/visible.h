@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What of a disk's layout shows in sizes of tracks at all. */
-#ifndef TEST_VISIBLE_H
-#define TEST_VISIBLE_H
+#pragma once
 
 #include "model.h"
 
@@ -23,5 +22,3 @@ static inline bool does_turning_show(const struct profile *p)
 				return true;
 	return false;
 }
-
-#endif

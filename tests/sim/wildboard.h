@@ -4,8 +4,7 @@
  * it. main_wild.c runs them, wildjudge.c holds a document against a disk (wildsurface.c one of `surface`), wildtruth.c
  * knows what is true, wildscore.c adds up.
  */
-#ifndef SIM_WILDBOARD_H
-#define SIM_WILDBOARD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ void wild_board_add(struct wild_board *b, json_t *verdict);
 void wild_board_print(const struct wild_board *b, FILE *out, bool by_class);
 void wild_board_row(const struct wild_board *b, FILE *out, const char *name); /* of the table in tests/BOARDS.md */
 json_t *wild_board_json(const struct wild_board *b);
-
-#endif

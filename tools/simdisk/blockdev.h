@@ -6,8 +6,7 @@
  * The device clears itself when the last opener goes (LO_FLAGS_AUTOCLEAR), and its partitions with it
  * (LO_FLAGS_PARTSCAN): whatever ends the process that holds it open, even SIGKILL, nothing stays behind.
  */
-#ifndef PLATTER_SIMDISK_BLOCKDEV_H
-#define PLATTER_SIMDISK_BLOCKDEV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool blockdev_is_claimed(const char *path, unsigned npartitions);
 /* Takes partitions away, clears, closes. Waits up to wait_ms for it. false: others still have it open; it goes when
  * they close it. */
 bool blockdev_detach(struct blockdev *dev, unsigned wait_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Commands of platter-simdisk: each returns the exit status (cli/cli.h). */
-#ifndef PLATTER_SIMDISK_COMMANDS_H
-#define PLATTER_SIMDISK_COMMANDS_H
+#pragma once
 
 #include "options.h"
 
@@ -30,5 +29,3 @@ int fleet_start(struct fleet *ret, const struct sim_options *o, char **words, si
 /* Ends all (of our children) and frees. */
 void fleet_stop(struct fleet *fleet);
 void fleet_free(struct fleet *fleet);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sparse memory of sectors, for the model's own files. The door is model.h. */
-#ifndef SIMDISK_CONTENTS_H
-#define SIMDISK_CONTENTS_H
+#pragma once
 
 #include "model.h"
 
@@ -39,5 +38,3 @@ int contents_write_media(struct contents *c, uint64_t lba, uint64_t n, const voi
 int contents_write_cache(struct contents *c, uint64_t lba, uint64_t n, const void *buf);
 int contents_destage(struct contents *c, uint64_t lba, uint64_t n); /* from the cache to the media, what is there */
 uint64_t contents_hash(const struct contents *c);
-
-#endif

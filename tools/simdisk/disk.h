@@ -8,8 +8,7 @@
  * track). Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones
  * included.
  */
-#ifndef SIMDISK_DISK_H
-#define SIMDISK_DISK_H
+#pragma once
 
 #include <math.h>
 
@@ -290,5 +289,3 @@ uint64_t cache_oldest(const struct disk *d); /* smallest seq; UINT64_MAX: nothin
 /* What is to be emptied next: a run of dirty sectors within a track. false: nothing. */
 bool cache_next(const struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready,
                 struct place *ret_place);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Drawing what a disk is. */
-#ifndef SIMDISK_DRAW_H
-#define SIMDISK_DRAW_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ int draw_stripe(struct rng *r, struct profile *p);
 int draw_dying(struct rng *r, struct profile *p);
 /* To a disk whose size is known: slow and unreadable places. */
 int draw_trouble(struct rng *r, struct profile *p);
-
-#endif

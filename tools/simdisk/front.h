@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the door of disk.c does for a disk that is made of others. */
-#ifndef SIMDISK_FRONT_H
-#define SIMDISK_FRONT_H
+#pragma once
 
 #include "disk.h"
 
@@ -14,5 +13,3 @@ void front_advance(struct disk *d, uint64_t now_ns);
 uint64_t front_next_event_ns(const struct disk *d);
 uint64_t front_next_done_ns(const struct disk *d);
 bool front_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret);
-
-#endif

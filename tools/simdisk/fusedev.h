@@ -4,8 +4,7 @@
  * no folder and no lookup, and nobody's path walk ever waits for the server. All of the protocol's chores are done in
  * here; the caller sees reads, writes and flushes and answers them when it likes.
  */
-#ifndef PLATTER_SIMDISK_FUSEDEV_H
-#define PLATTER_SIMDISK_FUSEDEV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ int fusedev_next(struct fusedev *dev, struct fusedev_io *ret);
 /* res: bytes moved (reads: of io->data) or negative errno. Gives the buffer back. A request that the kernel gave up
  * meanwhile is no error. */
 void fusedev_answer(struct fusedev *dev, const struct fusedev_io *io, int32_t res);
-
-#endif

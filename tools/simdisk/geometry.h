@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of the geometry, for the model's own files (geometry.c, disk*.c, truth.c). The door is model.h. */
-#ifndef SIMDISK_GEOMETRY_H
-#define SIMDISK_GEOMETRY_H
+#pragma once
 
 #include "model.h"
 
@@ -99,5 +98,3 @@ static inline double geo_wait(double now, double angle, double slack)
 
 	return w > 1.0 - slack ? w - 1.0 : w;
 }
-
-#endif

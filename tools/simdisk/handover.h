@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A descriptor, or why there is none, from the server's start to the keeper. */
-#ifndef SIMDISK_HANDOVER_H
-#define SIMDISK_HANDOVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool wait_readable(int fd, int ms);
 void handover_send(int sock, int file_fd, struct err *err);
 /* The descriptor, the caller's, or a negative errno. */
 int handover_receive(int sock, int wait_ms, struct err *err);
-
-#endif

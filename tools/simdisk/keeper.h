@@ -4,8 +4,7 @@
  * device up, writes the log, watches, and takes everything down again, whichever way it ends. Should the keeper be
  * killed, the server ends by itself and the kernel clears the device (blockdev.h) and the mount (fusedev.h).
  */
-#ifndef PLATTER_SIMDISK_KEEPER_H
-#define PLATTER_SIMDISK_KEEPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int keeper_start(struct keeper *ret, const struct keeper_params *params, struct 
  * this returns. The keeper need not be our child. 0, or negative errno and a sentence.
  */
 int keeper_stop(pid_t pid, pid_t server, struct err *err);
-
-#endif

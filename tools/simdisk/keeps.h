@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a device does not keep up: part of a profile, and of a disk at work (flash.c). Rates of cells in MB/s. */
-#ifndef SIMDISK_KEEPS_H
-#define SIMDISK_KEEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void flash_new(struct disk *d);
 double flash_pass(struct disk *d, double t, uint64_t bytes, bool is_write);
 /* Degrees Celsius; 0: it says none. */
 double disk_celsius(const struct disk *d, uint64_t now_ns);
-
-#endif

@@ -3,8 +3,7 @@
  * How long arm and heads take, and how that scatters, as arithmetic on a profile: for the model at work, which draws,
  * and for the truth, which computes what the draws come to.
  */
-#ifndef SIMDISK_MECHANICS_H
-#define SIMDISK_MECHANICS_H
+#pragma once
 
 #include "model.h"
 
@@ -36,5 +35,3 @@ double mechanics_missed(const struct profile *p, double cylinders);
  * is weak: a share of the track, negative when it is not. */
 double mechanics_track_off(const struct profile *p, uint64_t track);
 double mechanics_track_weak(const struct profile *p, const struct place *place);
-
-#endif

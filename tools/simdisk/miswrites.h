@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes that are answered well and do not end up where they should: miswrites.c. */
-#ifndef SIMDISK_MISWRITES_H
-#define SIMDISK_MISWRITES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void miswrites_save(FILE *out, const struct profile *p);
 /* What the disk stores of a request, and what it reads. 0 or negative errno. */
 int miswrites_store(struct disk *d, uint64_t lba, uint64_t n, const void *buf, bool is_cached);
 int miswrites_read(const struct disk *d, uint64_t lba, uint64_t n, void *buf);
-
-#endif

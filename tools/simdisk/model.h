@@ -12,8 +12,7 @@
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact
  * to 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
  */
-#ifndef PLATTER_SIMDISK_MODEL_H
-#define PLATTER_SIMDISK_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -266,5 +265,3 @@ size_t truth_regions(const struct geometry *g, struct truth_region *ret, size_t 
 
 /* The whole truth for people, or as JSON: `platter-simdisk truth`. 0 or a negative errno. */
 int truth_print(FILE *out, const struct profile *p, bool is_json);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line of platter-simdisk: option tables, and what they make of a profile. */
-#ifndef PLATTER_SIMDISK_OPTIONS_H
-#define PLATTER_SIMDISK_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void sim_disk_done(struct sim_disk *disk);
 int sim_parse_span(const char *text, struct blockdev_span *ret, struct err *err);
 /* Where the profile is. */
 int sim_find_profile(char *buf, size_t len, const char *word, struct err *err);
-
-#endif

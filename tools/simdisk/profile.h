@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a disk is: the members of a profile, platter-simdisk-profile(5). */
-#ifndef SIMDISK_PROFILE_H
-#define SIMDISK_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -265,5 +264,3 @@ struct profile {
 	uint64_t power_loss_at_request; /* before it is looked at, what is only in the write cache is lost; 0: never */
 	struct profile_miswrites miswrites;
 };
-
-#endif

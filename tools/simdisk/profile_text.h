@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles as text, inside: what profile_text.c (a disk as it should be) and profile_traits.c (a disk as it is) share.
  */
-#ifndef SIMDISK_PROFILE_TEXT_H
-#define SIMDISK_PROFILE_TEXT_H
+#pragma once
 
 #include "model.h"
 
@@ -59,5 +58,3 @@ int traits_finish(struct profile *p, struct err *err);
 int traits_check_trims(struct profile *p, struct err *err);
 /* Those that differ from what profile_init gives. */
 void traits_save(FILE *out, const struct profile *p);
-
-#endif

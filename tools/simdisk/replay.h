@@ -3,8 +3,7 @@
  * The model against a drive's own trace: the requests of the trace go through the model in virtual time, one at a time,
  * with the pauses of the trace between them, and the two distributions of response times are held against each other.
  */
-#ifndef PLATTER_SIMDISK_REPLAY_H
-#define PLATTER_SIMDISK_REPLAY_H
+#pragma once
 
 #include "model.h"
 
@@ -51,5 +50,3 @@ struct replay_figures {
 
 /* Over the requests first .. end - 1 (from 0) of this kind; DISK_ANY: all. 0, -ENOMEM; n = 0 when there are none. */
 int replay_compare(const struct replay_trace *t, size_t first, size_t end, enum disk_op op, struct replay_figures *ret);
-
-#endif

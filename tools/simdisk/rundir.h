@@ -3,8 +3,7 @@
  * Which simulated disks there are: one file per disk in the run folder, locked (flock) by its keeper as long as it
  * lives. A file without a lock is what a killed keeper left, and everybody who meets it removes it.
  */
-#ifndef PLATTER_SIMDISK_RUNDIR_H
-#define PLATTER_SIMDISK_RUNDIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ int rundir_find(const char *dir, const char *name, struct rundir_entry *ret, str
 /* All living ones, sorted by name: heap, *ret_n entries. No folder: none. */
 int rundir_list(const char *dir, struct rundir_entry **ret, size_t *ret_n, struct err *err);
 bool rundir_is_name(const char *name); /* letters, digits, "._-", not starting with '.' */
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Answers a FUSE file's requests when the modelled disk would: one thread, one disk, real time.
  */
-#ifndef PLATTER_SIMDISK_SERVER_H
-#define PLATTER_SIMDISK_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ enum server_word {
  */
 int server_run(int fuse_fd, int control_fd, const struct profile *profile, const struct server_tuning *tuning,
                struct sim_shared *shared, struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * What the processes of one simulated disk share: memory without a name (memfd) that the server writes on its timing
  * thread without any system call, and that keeper and `status` read.
  */
-#ifndef PLATTER_SIMDISK_SHARED_H
-#define PLATTER_SIMDISK_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ struct sim_shared {
 	_Atomic uint64_t head, tail, dropped;
 	struct sim_record ring[SIM_RING];
 };
-
-#endif

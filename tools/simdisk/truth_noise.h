@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parts of the truth share: what scatter comes to on the average, and what truth.c has for truth_random.c. */
-#ifndef SIMDISK_TRUTH_NOISE_H
-#define SIMDISK_TRUTH_NOISE_H
+#pragma once
 
 #include "geometry.h"
 
@@ -37,5 +36,3 @@ double truth_stream_revolutions(const struct geometry *g, uint64_t first, uint64
 /* The media sectors that hold these bytes. */
 void truth_sectors(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint64_t *ret_first,
                    uint64_t *ret_end);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The truth as one JSON object, for those who hold something against it. */
-#ifndef SIMDISK_TRUTH_PRINT_H
-#define SIMDISK_TRUTH_PRINT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -13,5 +12,3 @@
 
 /* As `platter-simdisk truth --json` prints it. */
 json_t *truth_json(const struct geometry *g, unsigned parts);
-
-#endif

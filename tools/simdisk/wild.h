@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Disks as they occur, drawn at random, and the noise of real ones for profiles that have none. */
-#ifndef PLATTER_SIMDISK_WILD_H
-#define PLATTER_SIMDISK_WILD_H
+#pragma once
 
 #include "model.h"
 
@@ -36,5 +35,3 @@ int profile_vary_host(struct profile *p, uint64_t seed, struct err *err);
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);
 /* The same with a seed, which is then the profile's, to a finished profile, which is finished again. */
 int profile_add_noise(struct profile *p, enum wild_noise level, uint64_t seed, struct err *err);
-
-#endif
