@@ -5,7 +5,7 @@ set -u
 : "${PLATTER:?the program to test}" "${TOP:?the source tree}"
 unset NO_COLOR COLUMNS POSIXLY_CORRECT
 export LC_ALL=C TERM=xterm
-. "$(dirname "$0")/../until.sh"
+. "$TOP/tests/until.sh"
 
 dir=$(mktemp -d)
 cleanups=
