@@ -27,7 +27,7 @@ write_start 0.5
 zone 8000 330
 DISK
 cat >"$work/judge.py" <<'PY'
-"""0: all is right; 1: something is wrong; 3: not all was told, and nothing is wrong."""
+"""0: all is right; 1: something is wrong; 3: not all was reported, and nothing is wrong."""
 import json, sys
 
 result = json.load(open(sys.argv[1]))
@@ -53,7 +53,7 @@ answers()
 	simdisk_status disk >"$work/status.json"
 	[ $status = 0 ] || [ $status = 5 ] || { echo "exit status $status"; cat "$work/out"; return 1; }
 	python3 "$work/judge.py" "$work/buffer.json"
-	or_untold $? "not all was told, and nothing false"
+	or_untold $? "not all was reported, and nothing false"
 }
 told answers "the buffer's answers"
 

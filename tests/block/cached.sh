@@ -269,7 +269,7 @@ assert any(n['code'] == 'capped' and 'there is no room' in n['text'] for n in d[
 assert all(x['file_bytes'] <= a[0] for x in rows('runs'))
 PY
 
-# Files may be no larger than 8 MiB: what is written in the middle fails. What was written till then is told.
+# Files may be no larger than 8 MiB: what is written in the middle fails. What was written till then is reported.
 trap '' XFSZ
 ulimit -f 16384
 run 1 passes "$mnt" "$mnt" --size=9M --repeat=1

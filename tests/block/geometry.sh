@@ -22,7 +22,7 @@ def tracks(result, wanted):
     return got == wanted
 
 def whole(result, sectors):
-    """0: all is right; 1: something is wrong and nothing says so; 3: not all was told, and that was said."""
+    """0: all is right; 1: something is wrong and nothing says so; 3: not all was reported, and that was said."""
     figures, zones = result['figures'], result['tables'].get('zones', {'columns': [], 'rows': []})
     keys = [column['key'] for column in zones['columns']]
     codes = [notice['code'] for notice in result['notices']]
@@ -66,7 +66,7 @@ measured() # what is judged, profile, rpm, tracks, options...
 }
 
 undisturbed measured quick quantum-fireball-tm2110a 4500 232,177,104 --quick
-# The whole walk, on a disk that is small enough for it. On a busy host not all can be told, and then that is said; what is told is true.
+# The whole walk, on a disk that is small enough for it. On a busy host not all can be reported, and then that is said; what is reported is true.
 cat >"$work/small.disk" <<'EOF'
 name small
 model PLATTER SMALL
@@ -86,7 +86,7 @@ EOF
 whole()
 {
 	measured whole "$work/small.disk" 7200 200,160 --time=50s
-	or_untold $? "not all was told, and that was said"
+	or_untold $? "not all was reported, and that was said"
 }
 told whole "the whole walk"
 

@@ -264,7 +264,7 @@ told()
 	inconclusive="$inconclusive${inconclusive:+, }$2"
 }
 
-# or_untold STATUS WHY: the end of such a FUNCTION, by the status of what judges: 3 says that all was well, but too little was told.
+# or_untold STATUS WHY: the end of such a FUNCTION, by the status of what judges: 3 says that all was well, but too little was reported.
 or_untold()
 {
 	[ "$1" = 3 ] || return "$1"

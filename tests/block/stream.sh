@@ -165,7 +165,7 @@ for what in 'bad 20000 8 rw 1' 'gone_at_s 4'; do
 	{ cat "$profiles/ibm-deskstar-60gxp.disk"; echo "$what"; } >"$work/${what%% *}.disk"
 done
 
-# One unreadable place, one disk that goes: both are told, the rest goes on.
+# One unreadable place, one disk that goes: both are reported, the rest goes on.
 simdisk bad "$work/bad.disk"
 bad_dev=$dev
 simdisk good ibm-deskstar-60gxp

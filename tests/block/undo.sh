@@ -85,7 +85,7 @@ simdisk_stop()
 	"$SIMDISK" stop --run-dir "$work/simdisk" "$@" "$simdisk_name"
 }
 
-# What at_end was told, the last first; then whatever is in the test's folder, told or not: a signal may come between the making and the telling.
+# What at_end was given, the last first; then whatever is in the test's folder, told or not: a signal may come between the making and the telling.
 take_away()
 {
 	unset PLATTER_TEST # our own commands are not meant

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Result files: what may be written where, that nothing else is touched, and that a failed write is told.
+# Result files: what may be written where, that nothing else is touched, and that a failed write is reported.
 . "$(dirname "$0")/lib.sh"
 needs jq script
 
@@ -85,7 +85,7 @@ err_is_empty
 [ $? = 1 ] && grep -q ENOSPC "$dir/err" || fail "--json=- >/dev/full: $(cat "$dir/err")"
 one_sentence
 
-# A name that is too long is told before anything is measured; the longest that can be is fine.
+# A name that is too long is reported before anything is measured; the longest that can be is fine.
 long=$(head -c 255 /dev/zero | tr '\0' n)
 for option in json jsonl csv html prometheus requests log; do
 	run 1 "$MEASURE" "$file" "--$option=$dir/${long}n"

@@ -69,7 +69,7 @@ for command in $(cat "$dir/commands"); do
 	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.6 + 5' "$dir/c.json" >/dev/null ||
 		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
 done
-# --requests has every request, with times since the start; what cannot be written is told, and the result is saved all the same.
+# --requests has every request, with times since the start; what cannot be written is reported, and the result is saved all the same.
 run 0 seek sim:tiny --time=20s --seed=7 --quiet --requests="$dir/r.csv" --json="$dir/r.json"
 head -n 1 "$dir/r.csv" | grep -q '^target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns' ||
 	fail "$last: the heading of r.csv"

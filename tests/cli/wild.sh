@@ -86,7 +86,7 @@ judge() # command, jq program, what is to be found ("": nothing)
 		grep -q "Said and false: $3" "$dir/out" || fail "$1 | $2: not in the text"
 	fi
 }
-figure() # command, jq program, figure: its interval holds the truth no more, and the error is told
+figure() # command, jq program, figure: its interval holds the truth no more, and the error is reported
 {
 	judge "$1" "$2" ""
 	jq -e --arg name "$3" '.figures[] | select(.name == $name) | .held == 0 and (.worst_error | fabs) > 0.2' "$dir/judged.json" >/dev/null ||
@@ -198,7 +198,7 @@ judge zones "$(say not-one-arm)" ""
 judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or actuator")" "stretch of another device"
 
 # What is there, was measured and is not told is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.
-missed() # jq program, how many should be told, how many were not
+missed() # jq program, how many should be reported, how many were not
 {
 	jq "$1" "$dir/keep/zones-1.json" >"$dir/planted.json" || fail "zones: cannot plant: $1"
 	"$wild" zones --judge="$dir/planted.json" --profile="$dir/keep/zones-1.disk" --json="$dir/judged.json" >"$dir/out" || fail "--judge: $1"

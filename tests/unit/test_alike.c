@@ -212,7 +212,7 @@ TEST(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference)
 	}
 }
 
-TEST(what_disturbed_a_run_or_was_set_otherwise_is_told)
+TEST(what_disturbed_a_run_or_was_set_otherwise_is_reported)
 {
 	struct spot newer = sda;
 	struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8), *b;

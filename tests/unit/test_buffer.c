@@ -54,7 +54,7 @@ static void holds(const struct sim_run *run, const char *name, double truth, dou
 
 static const struct policy {
 	const char *lines;
-	double segments, segment, ahead; /* NaN: must not be told */
+	double segments, segment, ahead; /* NaN: must not be reported */
 	const char *sizing, *reads_ahead, *ends, *before;
 } policies[] = {
 	{ "cache_kb 8192\nsegments 16\n", 16, 524288, 520192, "fixed", "always", "when its segment is full", "no" },
@@ -163,7 +163,7 @@ TEST(what_others_read_beside_makes_no_other_buffer)
 	}
 }
 
-TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
+TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
 {
 	static const struct {
 		const char *lines;
@@ -209,7 +209,7 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
 		}
 }
 
-TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
+TEST(whether_fua_is_obeyed_is_reported_and_one_that_is_dropped)
 {
 	static const struct {
 		const char *lines, *reads, *writes;
@@ -303,7 +303,7 @@ TEST(without_consent_nothing_is_written)
 
 /* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is
  * wrong. */
-TEST(of_flat_devices_nothing_is_told_and_of_others_nothing_false)
+TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 {
 	static const char *const classes[] = { "ssd", "cloud", "thin", NULL };
 	uint64_t n = getenv("PLATTER_LONG") ? 200 : 8;
@@ -325,7 +325,7 @@ TEST(of_flat_devices_nothing_is_told_and_of_others_nothing_false)
 		}
 }
 
-TEST(a_disk_that_keeps_nothing_is_told_so)
+TEST(a_disk_that_keeps_nothing_is_reported_so)
 {
 	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = { 0 };
@@ -403,7 +403,7 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 }
 
 /* The model's disks never do it: the samples of one of them, with a first read that had to wait. */
-TEST(a_read_that_waits_for_the_cache_is_told)
+TEST(a_read_that_waits_for_the_cache_is_reported)
 {
 	cleanup_result struct result *again = result_new("buffer");
 	struct err err = { 0 };

@@ -69,7 +69,7 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 		  { "cannot tell", "cannot tell" },
 		  false,
 		  true },
-		/* what differs is not open, whatever else cannot be told */
+		/* what differs is not open, whatever else cannot be known */
 		{ V(1e8, 0.003, 5e7, 0.6), V(0.874e8, 0.003, 5e7, 0.6), 0, 0, { "worse", "cannot tell" }, true, false },
 		/* surely different, and not by enough to count */
 		{ V(1e8, 0.001, 5e7, 0.001), V(0.98e8, 0.001, 5e7, 0.001), 0.03, 0, { "same", "same" }, false, false },

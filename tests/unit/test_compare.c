@@ -27,7 +27,7 @@ static struct result *run_with_seed(const struct measure *m, const char *profile
 	return res;
 }
 
-/* Whether they differ; prints by what. *ret_open: or it cannot be told. */
+/* Whether they differ; prints by what. *ret_open: or it cannot be known. */
 static bool differ(const struct result *a, const struct result *b, bool *ret_open)
 {
 	struct compare_options opt = { 0 };

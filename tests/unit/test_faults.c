@@ -196,7 +196,7 @@ static bool takes_device(const struct measure *m)
 	       strcmp(m->name, "passes") != 0;
 }
 
-static void every_fault_is_told_and_none_is_hidden(const char *name)
+static void every_fault_is_reported_and_none_is_hidden(const char *name)
 {
 	for (size_t i = 0; measures[i]; i++) {
 		bool is_small = false;
@@ -214,27 +214,27 @@ static void every_fault_is_told_and_none_is_hidden(const char *name)
 	}
 }
 
-TEST(every_fault_of_zones_is_told)
+TEST(every_fault_of_zones_is_reported)
 {
-	every_fault_is_told_and_none_is_hidden("zones");
+	every_fault_is_reported_and_none_is_hidden("zones");
 }
 
-TEST(every_fault_of_seek_is_told)
+TEST(every_fault_of_seek_is_reported)
 {
-	every_fault_is_told_and_none_is_hidden("seek");
+	every_fault_is_reported_and_none_is_hidden("seek");
 }
 
-TEST(every_fault_of_geometry_is_told)
+TEST(every_fault_of_geometry_is_reported)
 {
-	every_fault_is_told_and_none_is_hidden("geometry");
+	every_fault_is_reported_and_none_is_hidden("geometry");
 }
 
-TEST(every_fault_of_stream_is_told)
+TEST(every_fault_of_stream_is_reported)
 {
-	every_fault_is_told_and_none_is_hidden("stream");
+	every_fault_is_reported_and_none_is_hidden("stream");
 }
 
-TEST(every_fault_of_any_other_measurement_is_told)
+TEST(every_fault_of_any_other_measurement_is_reported)
 {
 	static const char *const own[] = { "zones", "seek", "geometry", "stream" };
 
@@ -245,6 +245,6 @@ TEST(every_fault_of_any_other_measurement_is_told)
 			is_done = is_done || strcmp(own[k], measures[i]->name) == 0;
 		if (!is_done && !measures[i]->puts_back &&
 		    (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
-			every_fault_is_told_and_none_is_hidden(measures[i]->name);
+			every_fault_is_reported_and_none_is_hidden(measures[i]->name);
 	}
 }

@@ -234,13 +234,13 @@ static void in_folder(const struct measure *m, const char *words)
 	loop(m, all, 0);
 }
 
-TEST_WITH(every_fault_of_passes_is_told, files_dir_make, files_dir_remove)
+TEST_WITH(every_fault_of_passes_is_reported, files_dir_make, files_dir_remove)
 {
 	in_folder(&measure_passes, "--size=512K --repeat=2");
 	in_folder(&measure_passes, "--size=256K --repeat=2 --mode=cold");
 }
 
-TEST_WITH(every_fault_of_passes_over_a_file_is_told, files_dir_make, files_dir_remove)
+TEST_WITH(every_fault_of_passes_over_a_file_is_reported, files_dir_make, files_dir_remove)
 {
 	char words[200];
 	int fd = open(files_path("theirs"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -253,20 +253,20 @@ TEST_WITH(every_fault_of_passes_over_a_file_is_told, files_dir_make, files_dir_r
 	assert_int_equal(unlink(files_path("theirs")), 0);
 }
 
-TEST_WITH(every_fault_of_cache_is_told, files_dir_make, files_dir_remove)
+TEST_WITH(every_fault_of_cache_is_reported, files_dir_make, files_dir_remove)
 {
 	in_folder(&measure_cache, "--mode=cached --size=64K-64K --block=16K-32K --repeat=3 --slice=2ms");
 	in_folder(&measure_cache,
 	          "--mode=cached --sync=each --without=knee --size=64K-64K --block=32K-32K --repeat=3 --slice=2ms");
 }
 
-TEST_WITH(every_fault_of_mark_is_told, files_dir_make, files_dir_remove)
+TEST_WITH(every_fault_of_mark_is_reported, files_dir_make, files_dir_remove)
 {
 	in_folder(&measure_mark, "--count=600 --repeat=2 --time=3ms");
 	in_folder(&measure_mark, "--count=600 --repeat=1 --time=3ms --sweep=64K,128K");
 }
 
-TEST_WITH(every_fault_of_stream_to_files_is_told, files_dir_make, files_dir_remove)
+TEST_WITH(every_fault_of_stream_to_files_is_reported, files_dir_make, files_dir_remove)
 {
 	in_folder(
 		&measure_stream,

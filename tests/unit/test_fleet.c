@@ -212,7 +212,7 @@ TEST(a_run_counts_until_a_whole_one_follows_and_cut_short_by_the_harm_it_saw_alo
 	}
 }
 
-TEST(what_changed_between_runs_is_told_once_for_many_disks)
+TEST(what_changed_between_runs_is_reported_once_for_many_disks)
 {
 	static const struct field with_heat[] = { FIELD_STR(struct device_row, path, "path"),
 		                                  FIELD_STR(struct device_row, serial, "serial"),

@@ -171,7 +171,7 @@ TEST(what_is_not_told_is_said_so)
 	}
 }
 
-TEST(without_smartctl_nothing_is_told_but_that)
+TEST(without_smartctl_nothing_is_reported_but_that)
 {
 	struct device_health h;
 	struct err err = { 0 };

@@ -272,7 +272,7 @@ static uint64_t service_third_hangs(const struct io_req *req, uint64_t n)
 	return n == 3 ? 3600 * NS_PER_S : SERVICE_NS;
 }
 
-LOAD_TEST(a_stall_is_told_once_and_then_the_run_goes_on)
+LOAD_TEST(a_stall_is_reported_once_and_then_the_run_goes_on)
 {
 	script.service = service_third_hangs;
 	go(LOAD_DONE);

@@ -66,7 +66,7 @@ static uint64_t service_stall_at_500(const struct io_req *req, uint64_t n)
 	return n >= 500 && n < 508 ? NS_PER_S : SERVICE_NS;
 }
 
-LOAD_TEST(after_a_stall_due_times_stand_and_lateness_is_told)
+LOAD_TEST(after_a_stall_due_times_stand_and_lateness_is_reported)
 {
 	struct pace_feeder f = { .f.next = pace_next, .start_ns = virtual_ns + NS_PER_MS, .count = 1000 };
 	uint64_t back, late = 0;

@@ -183,7 +183,7 @@ TEST_WITH(dirty_pages_are_known_and_written_back_by_making_cold, new_kernel, fil
 }
 
 /* Pages that somebody has mapped are not dropped: then the state is not what was wanted, and that is said. */
-TEST_WITH(what_stays_in_memory_is_told, new_kernel, files_dir_remove)
+TEST_WITH(what_stays_in_memory_is_reported, new_kernel, files_dir_remove)
 {
 	int fd = open_cold();
 	uint64_t left = 0;

@@ -116,7 +116,7 @@ TEST(a_map_stands_above_the_line_where_the_terminal_can)
 	assert_int_equal(unsetenv("NO_COLOR"), 0);
 }
 
-TEST(no_time_left_is_told_before_there_is_a_past)
+TEST(no_time_left_is_reported_before_there_is_a_past)
 {
 	struct screen s;
 

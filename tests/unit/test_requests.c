@@ -99,7 +99,7 @@ TEST_WITH(names_of_any_length_are_written, make_dir, remove_dir)
 	assert_int_equal(fclose(f), 0);
 }
 
-TEST_WITH(a_file_that_cannot_be_opened_is_told_once, make_dir, remove_dir)
+TEST_WITH(a_file_that_cannot_be_opened_is_reported_once, make_dir, remove_dir)
 {
 	struct requests *r = requests_new(file_at(path));
 	struct io_req req = { .op = IO_READ };

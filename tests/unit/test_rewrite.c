@@ -667,7 +667,7 @@ TEST(what_smr_cannot_read_or_write_changes_no_byte)
 }
 
 /* A byte of the file is another one: nothing is put back from there, and it stays. */
-TEST(a_damaged_journal_of_many_places_is_told_and_nothing_done)
+TEST(a_damaged_journal_of_many_places_is_reported_and_nothing_done)
 {
 	const uint64_t want = untouched_smr();
 	uint64_t at = lose_power_of_smr(1500, want), byte;

@@ -340,7 +340,7 @@ TEST(nothing_else_is_written_and_not_more_than_announced)
 }
 
 /* What others measure of writing there may be the cache's; of reading it is not. */
-TEST(who_writes_to_a_shingled_disk_is_told)
+TEST(who_writes_to_a_shingled_disk_is_reported)
 {
 	const char *const words[] = { "--write --destroy-data=SMRTEST1 --size=1M sda", "--read --size=1M sda" };
 	struct drawn d;

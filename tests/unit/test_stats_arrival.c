@@ -112,7 +112,7 @@ TEST(missed_revolutions_are_counted_where_chance_does_not_decide)
 	assert_true(fabs((double)sum.missed / (double)sum.of - 0.1) < 0.05);
 }
 
-TEST(what_cannot_be_told_is_refused)
+TEST(what_cannot_be_reported_is_refused)
 {
 	struct arrival_sample s[8] = { { 1e6, 0 }, { 2e6, 0 }, { 3e6, 0 } };
 	struct arrival a;

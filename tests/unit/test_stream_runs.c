@@ -271,7 +271,7 @@ TEST(a_stall_is_on_the_list_and_what_it_cost)
 	assert_true(cell(&run, "targets", 0, "response_max_ns") > 1.95e9);
 }
 
-TEST(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on)
+TEST(what_cannot_be_read_or_written_is_reported_and_the_rest_goes_on)
 {
 	static const char *const ways[] = {
 		"--read --rate=20MB --time=10s sda sdb",
@@ -630,7 +630,7 @@ TEST(what_several_disks_were_given_is_all_read_back)
 }
 
 /* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is
- * seen: each block is told as lost. */
+ * seen: each block is reported as lost. */
 TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
 {
 	long brief, lengthy;

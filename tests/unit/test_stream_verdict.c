@@ -4,8 +4,8 @@
  * of one zone, alike or not, in turn or in balance, read or written, with write caches and without, with retries and
  * late answers; .7 to 1.3 of what they carry, rings of 1 s to 60 s, runs of 5 s to 120 s. What they carry comes from a
  * run at full speed; where that is too close to call, a run of an hour decides. PLATTER_LONG=1: 300 arrays, and what
- * could not be told is run once more for as long as was said. PLATTER_ARRAYS=1001-1060: these, and of each that got an
- * answer the hour is run.
+ * could not be judged is run once more for as long as was said. PLATTER_ARRAYS=1001-1060: these, and of each that got
+ * an answer the hour is run.
  */
 #include "test.h"
 
@@ -248,7 +248,7 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 	}
 }
 
-TEST(a_rate_that_could_not_be_told_is_not_refuted)
+TEST(a_rate_that_could_not_be_judged_is_not_refuted)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--read --find sda" };
 	size_t answers[2] = { 0 };
@@ -267,7 +267,7 @@ TEST(a_rate_that_could_not_be_told_is_not_refuted)
 	assert_true(result_has_notice(run.res, "open-above"));
 	most = result_find_figure(run.res, "max_rate_bytes_per_s");
 	/* Up to what the disk carries on the average, since it is played to its end; the end of the range is not where
-	 * it could not be told. */
+	 * it could not be judged. */
 	assert_true(figure_number(most) < 17.9e6 && most->ci.high > 17e6);
 	sim_run_end(&run);
 }

@@ -92,7 +92,7 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 }
 
 /* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
-TEST(what_hides_weak_places_is_told)
+TEST(what_hides_weak_places_is_reported)
 {
 	struct sim_run run;
 	double truth;
@@ -425,7 +425,7 @@ TEST(two_scans_are_compared_by_place)
 	sim_run_end(&runs[1]);
 }
 
-TEST(many_scans_are_told_one_after_the_other)
+TEST(many_scans_are_reported_one_after_the_other)
 {
 	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone.
 	 */

@@ -24,10 +24,10 @@ static bool learn(const struct profile *p, const char *words)
 {
 	cleanup_run struct sim_run run = ran_on(&measure_geometry, p, words);
 	const struct table *t = result_find_table(run.res, "heads");
-	bool is_told = t && t->nrows;
+	bool is_reported = t && t->nrows;
 
 	MUST(result_save(run.res, geometry_path, &err));
-	return is_told;
+	return is_reported;
 }
 
 static struct sim_run scan(const struct profile *p, const char *words)
@@ -48,7 +48,8 @@ static int bad_head(const struct result *res)
 
 /* ---- what geometry tells ---- */
 
-/* Places at random: how many are told, and how many of these are not on the surface that most of that name are on. */
+/* Places at random: how many are reported, and how many of these are not on the surface that most of that name are on.
+ */
 static void check_heads(const struct profile *p, size_t *ret_told, size_t *ret_wrong)
 {
 	static uint32_t seen[HEADS_MOST][PROFILE_SURFACES_MAX];
