@@ -8,9 +8,7 @@
 #include <signal.h>
 
 #include "base/xalloc.h"
-#include "rows.h"
-#include "simrun.h"
-#include "wild.h"
+#include "ran.h"
 
 extern const struct measure measure_buffer;
 
@@ -20,11 +18,7 @@ extern const struct measure measure_buffer;
 
 static struct sim_run run_on(const struct profile *p, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_buffer, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	return run;
+	return run_for(&measure_buffer, p, words);
 }
 
 static void parse(struct profile *p, const char *lines)
@@ -80,12 +74,11 @@ TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 			const struct policy *q = &policies[i];
 			bool is_run =
 				strcmp(q->ends, "none") == 0 || strstr(q->ends, "track") || strstr(q->ends, "fixed");
-			struct err err = { 0 };
 			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 
 			parse(&p, q->lines);
-			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
+			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
 			run = run_on(&p, "sda");
 			assert_int_equal(sim_run(&run), 0);
 			assert_int_equal(run.res->status, STATUS_COMPLETE);
@@ -182,14 +175,13 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
-			struct err err = { 0 };
 			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 			char lines[300];
 
 			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\n%s", cases[i].lines);
 			parse(&p, lines);
-			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
+			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
 			run = run_on(&p, WRITE);
 			assert_int_equal(sim_run(&run), 0);
 			holds(&run, "write_cache_bytes", cases[i].bytes, 0.05, lines);
@@ -226,7 +218,6 @@ TEST(whether_fua_is_obeyed_is_reported_and_one_that_is_dropped)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
-			struct err err = { 0 };
 			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 			char lines[300];
@@ -234,7 +225,7 @@ TEST(whether_fua_is_obeyed_is_reported_and_one_that_is_dropped)
 			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\nwrite_cache_kb 1024\n%s",
 			               cases[i].lines);
 			parse(&p, lines);
-			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
+			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
 			run = run_on(&p, WRITE);
 			sim_set_verify(run.sim, cases[i].commands);
 			assert_int_equal(sim_run(&run), 0);
@@ -270,12 +261,11 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 	static const unsigned seeds[] = { 7189, 7215, 9150, 9171 };
 
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct err err = { 0 };
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 		char words[96];
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		MUST(profile_wild(&p, seeds[i], NULL, &err));
 		(void)snprintf(words, sizeof(words), "--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]);
 		run = run_on(&p, words);
 		assert_int_equal(sim_run(&run), 0);
@@ -311,11 +301,10 @@ TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 	for (size_t i = 0; i < 4; i++)
 		for (uint64_t seed = 1001; seed <= 1000 + (classes[i] ? 3 : n); seed++) {
 			cleanup_profile struct profile p = { 0 };
-			struct err err = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 			double told;
 
-			assert_int_equal(profile_wild(&p, seed, classes[i], &err), 0);
+			MUST(profile_wild(&p, seed, classes[i], &err));
 			run = run_on(&p, "sda");
 			assert_int_equal(sim_run(&run), 0);
 			told = sim_figure(&run, "segments");

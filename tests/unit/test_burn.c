@@ -303,8 +303,8 @@ TEST(killed_in_any_phase_it_goes_on_skips_nothing_and_writes_nothing_twice)
 	rng_init(&rng, 57, 0);
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	for (size_t i = 0; kills < TALLY_SEEDS(80); i++)
-		kills += burn_killed(&rng, path, &phases[i % ARRAY_LEN(phases)]);
+	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(phases), 2); i++)
+		kills += burn_killed(&rng, path, &phases[i]);
 	print_message("%d kills\n", kills);
 	(void)rmdir(dir);
 }

@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "measure/smr/smr.h"
-#include "simrun.h"
+#include "ran.h"
 #include "wild.h"
 
 extern const struct measure measure_smr, measure_stream;
@@ -49,19 +49,12 @@ static void draw(struct drawn *d, uint64_t seed)
 
 static struct sim_run run_on(const struct profile *p, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_smr, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	return run;
+	return run_for(&measure_smr, p, words);
 }
 
 static void parse(struct profile *p, const char *text)
 {
-	struct err err = { 0 };
-
-	if (profile_parse(p, "drawn", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
+	*p = profile_of(text);
 }
 
 /* On a drawn one, which the caller is done with afterwards. */
@@ -127,7 +120,6 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 		struct drawn d;
 		cleanup_profile struct profile p = { 0 };
 		struct rng rng;
-		struct err err = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 		double stall_s, path_s;
 
@@ -146,8 +138,7 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 			late.delay_s = (i % 2 ? stall_s : path_s) * pow(3, 2 * rng_double(&rng) - 1);
 			assert_int_equal(profile_add_fail(&p, &late), 0);
 		}
-		if (profile_finish(&p, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_finish(&p, &err));
 		run = run_on(&p, "--time=120s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "no" : "yes") == 0)
@@ -160,8 +151,6 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 
 static void late_by(struct profile *p, uint64_t every, int error, double s)
 {
-	struct err err = { 0 };
-
 	assert_int_equal(profile_add_fail(p, &(struct profile_fail){ .op = error ? DISK_READ : DISK_ANY,
 	                                                             .nth = 1,
 	                                                             .every = every,
@@ -169,8 +158,7 @@ static void late_by(struct profile *p, uint64_t every, int error, double s)
 	                                                             .short_bytes = UINT64_MAX,
 	                                                             .delay_s = s }),
 	                 0);
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 }
 
 /* Without a write cache a write into the media cache takes nearly what an actuator takes where it sorts; and a cleaning
@@ -184,10 +172,9 @@ TEST(slow_caches_and_crowded_bands_are_told_apart)
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		cleanup_profile struct profile p = { 0 };
-		struct err err = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 
-		assert_int_equal(profile_wild(&p, v[i].seed, NULL, &err), 0);
+		MUST(profile_wild(&p, v[i].seed, NULL, &err));
 		assert_true(p.mcache_entries > 0);
 		(void)snprintf(p.serial, sizeof(p.serial), "SMRTEST1");
 		run = run_on(&p, "--seed=226 " WRITE);
@@ -263,11 +250,10 @@ TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 	for (size_t i = 0; i < 3; i++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
 			cleanup_profile struct profile p = { 0 };
-			struct err err = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 			struct disk_counters c;
 
-			assert_int_equal(profile_wild(&p, seed, classes[i], &err), 0);
+			MUST(profile_wild(&p, seed, classes[i], &err));
 			(void)snprintf(p.serial, sizeof(p.serial), "SMRTEST1");
 			run = run_on(&p, "--time=60s " WRITE);
 			assert_int_equal(sim_run(&run), 0);

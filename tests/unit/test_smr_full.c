@@ -2,7 +2,7 @@
 /* `smr` goes on for as long as it takes: bands of all sizes, and caches that others have filled. */
 #include "test.h"
 
-#include "simrun.h"
+#include "ran.h"
 
 extern const struct measure measure_smr;
 
@@ -40,18 +40,12 @@ TEST(it_goes_on_until_it_can_tell)
 		char text[900];
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
-		struct err err = { 0 };
 		const struct figure *f;
 
 		(void)snprintf(text, sizeof(text), DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n%s",
 		               v[i].entries, v[i].band_mib * 1024, v[i].more);
-		if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
-			fail_msg("%s", err.text);
-		run = (struct sim_run){ .sim = sim_new(),
-			                .m = &measure_smr,
-			                .words = "--write --destroy-data=SMRTEST1 sda" };
-		(void)sim_add_disk(run.sim, &p, "sda");
-		sim_set_contents(run.sim, false);
+		p = profile_of(text);
+		run = run_for(&measure_smr, &p, "--write --destroy-data=SMRTEST1 sda");
 		sim_fill_cache(run.sim, (size_t)v[i].entries, v[i].filled);
 		assert_int_equal(sim_run(&run), 0);
 		f = result_find_figure(run.res, "shingled");

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "measure/sustain/sustain.h"
-#include "simrun.h"
+#include "ran.h"
 
 extern const struct measure measure_sustain;
 
@@ -17,17 +17,9 @@ extern const struct measure measure_sustain;
 
 static struct sim_run run_on(const char *text, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = words };
-	struct err err = { 0 };
-	cleanup_profile struct profile p = { 0 };
+	cleanup_profile struct profile p = profile_of(text);
 
-	if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
-	(void)sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	return run;
+	return ran_on(&measure_sustain, &p, words);
 }
 
 static void near(const struct sim_run *run, const char *what, const char *name, double truth, double part)
@@ -189,15 +181,12 @@ static void send_signal(void *number)
 TEST(a_signal_during_a_rest_keeps_what_was_measured)
 {
 	atomic_int number = 0;
-	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = WRITE, .cancel = &number };
-	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
+	cleanup_profile struct profile p = profile_of(cases[0].text);
+	cleanup_run struct sim_run run = run_for(&measure_sustain, &p, WRITE);
 
-	assert_int_equal(profile_parse(&p, "drawn", cases[0].text, strlen(cases[0].text), &err), 0);
-	(void)sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
+	run.cancel = &number;
 	sim_at(run.sim, 800 * NS_PER_S, send_signal, &number);
-	assert_int_equal(sim_run(&run), 0);
+	MUST_RUN(run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_true(sim_elapsed_ns(run.sim) < 802 * NS_PER_S);
 	near(&run, "stopped", "burst_bytes", 1024e6, 0.02);
@@ -218,9 +207,8 @@ TEST(the_same_samples_give_the_same_figures_again)
 		                             "minute_of_rest_bytes", "pts_steady_s" };
 	cleanup_run struct sim_run run = run_on(cases[0].text, WRITE);
 	cleanup_result struct result *again = result_new("sustain");
-	struct err err = { 0 };
 
-	assert_int_equal(measure_sustain.again(run.res, again, &err), 0);
+	MUST(measure_sustain.again(run.res, again, &err));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		double a = figure_number(result_find_figure(again, names[i])), b = sim_figure(&run, names[i]);
 

@@ -5,9 +5,8 @@
 #include "bars_check.h"
 #include "measure/transactions/transactions.h"
 #include "queue_laws.h"
+#include "ran.h"
 #include "report/report.h"
-#include "rows.h"
-#include "simrun.h"
 
 extern const struct measure measure_transactions;
 
@@ -15,12 +14,7 @@ extern const struct measure measure_transactions;
 
 static struct sim_run run_on(const char *profile, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
-
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
-	MUST_RUN(run);
-	return run;
+	return ran(&measure_transactions, profile, words);
 }
 
 /* ---- a run that is killed ---- */
@@ -53,14 +47,10 @@ TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct saves v = { 0 };
-		struct sim_run watched = { .sim = sim_new(),
-			                   .m = &measure_transactions,
-			                   .words = words[i],
-			                   .hooks = { .checkpoint = look_at_save, .arg = &v } },
-			       alone = run_on("ibm-deskstar-60gxp", words[i]);
+		PROFILE(p, "ibm-deskstar-60gxp");
+		struct sim_run watched = run_for(&measure_transactions, &p, words[i]), alone = run_on(p.name, words[i]);
 
-		(void)sim_add_profile(watched.sim, "ibm-deskstar-60gxp", "sda");
-		sim_set_contents(watched.sim, false);
+		watched.hooks = (struct session_hooks){ .checkpoint = look_at_save, .arg = &v };
 		MUST_RUN(watched);
 		assert_int_equal(v.n, 3);
 		for (unsigned k = 0; k < v.n; k++) {
@@ -177,32 +167,27 @@ TEST(half_a_million_arrive_each_second)
 
 #define SERVICE_S 0.00601024 /* of a server of one queue: 6 ms, and 4 KiB at 400 MB/s */
 
-static void add_server(struct sim *sim)
+static struct profile server(void)
 {
-	struct err err = { 0 };
-	cleanup_profile struct profile p = { 0 };
+	struct profile p = profile_named("ssd-sata");
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	p.channels = 1;
 	p.read_latency_us = 6000;
 	p.channel_bytes_per_s = 400e6;
 	p.overhead_ms = p.hit_overhead_ms = 0;
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	sim_set_contents(sim, false);
+	MUST(profile_finish(&p, &err));
+	return p;
 }
 
 /* The number goes where the % is. */
 static struct sim_run run_on_server(const char *fmt, double number, unsigned seed)
 {
 	static char words[200];
-	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
+	cleanup_profile struct profile p = server();
 
 	(void)snprintf(words, sizeof(words), "%.*s%.12g%s --seed=%u sda", (int)strcspn(fmt, "%"), fmt, number,
 	               strchr(fmt, '%') + 1, seed);
-	add_server(run.sim);
-	MUST_RUN(run);
-	return run;
+	return ran_on(&measure_transactions, &p, words);
 }
 
 struct truth_of_queue {
@@ -347,21 +332,14 @@ TEST(more_arrivals_than_it_can_do_are_no_steady_state)
 /* A slow start, as of a cold cache, is left out of what is reported, and it is reported how long. */
 TEST(a_slow_start_is_left_out)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim,
-		                           .m = &measure_transactions,
-		                           .words = "--users=4 --ios=1 --time=100s sda" };
-	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
+	cleanup_run struct sim_run run = { 0 };
+	PROFILE(p, "ssd-sata");
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	for (unsigned i = 0; i < 60; i++) /* every other 50 ms of the first 6 s */
 		assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 0.1 * i, .length_s = 0.05 }),
 		                 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	sim_set_contents(sim, false);
-	assert_int_equal(sim_run(&run), 0);
+	MUST(profile_finish(&p, &err));
+	run = ran_on(&measure_transactions, &p, "--users=4 --ios=1 --time=100s sda");
 	assert_true(sim_figure(&run, "warm_up_s") >= 5 && sim_figure(&run, "warm_up_s") < 15);
 	assert_true(is_near(sim_figure(&run, "measured_s") + sim_figure(&run, "warm_up_s"), 100, 1e-6));
 	assert_true(sim_figure(&run, "measured") < sim_figure(&run, "transactions"));
@@ -493,19 +471,12 @@ TEST(a_search_for_users_in_too_little_time_cannot_tell)
  */
 TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim,
-		                           .m = &measure_transactions,
-		                           .words = "--arrivals=500 --ios=1 --time=10s sda" };
-	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
+	cleanup_run struct sim_run run = { 0 };
+	PROFILE(p, "ssd-sata");
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 3.0, .length_s = 2.0 }), 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	sim_set_contents(sim, false);
-	assert_int_equal(sim_run(&run), 0);
+	MUST(profile_finish(&p, &err));
+	run = ran_on(&measure_transactions, &p, "--arrivals=500 --ios=1 --time=10s sda");
 	assert_true(is_near(sim_figure(&run, "response_p99_ns"), 1.9e9, 0.05));
 	assert_true(sim_figure(&run, "response_max_ns") > 1.95e9);
 	assert_true(sim_figure(&run, "late_max_ns") < 1e6); /* it was not platter */
@@ -515,17 +486,10 @@ TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
 TEST(what_failed_is_neither_throughput_nor_response)
 {
 	for (int way = 0; way < 3; way++) {
-		cleanup_run struct sim_run run = {
-			.sim = sim_new(),
-			.m = &measure_transactions,
-			.words = way == 2 ? "--arrivals=40 --ios=1 --time=60s --max-errors=1000000 sda"
-			                  : "--users=4 --ios=1 --time=60s --max-errors=1000000 sda"
-		};
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
+		cleanup_run struct sim_run run = { 0 };
 		double good, failed;
+		PROFILE(p, "tiny");
 
-		assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
 		assert_int_equal(
 			profile_add_bad(&p,
 		                        &(struct profile_bad){ .lba = way == 0 ? 0 : p.capacity_lba / 2,
@@ -534,9 +498,9 @@ TEST(what_failed_is_neither_throughput_nor_response)
 		                                               .kind = BAD_READ,
 		                                               .err = -EIO }),
 			0);
-		(void)sim_add_disk(run.sim, &p, "sda");
-		sim_set_contents(run.sim, false);
-		assert_int_equal(sim_run(&run), 0);
+		run = ran_on(&measure_transactions, &p,
+		             way == 2 ? "--arrivals=40 --ios=1 --time=60s --max-errors=1000000 sda"
+		                      : "--users=4 --ios=1 --time=60s --max-errors=1000000 sda");
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		good = sim_figure(&run, "transactions");
 		failed = sim_figure(&run, "transactions_failed");
@@ -567,15 +531,13 @@ static void interrupt(void *arg)
 
 TEST(an_interrupt_keeps_what_was_measured)
 {
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_transactions,
-		                           .words = "--users=4 --think=10ms --ios=2 --time=1000s sda",
-		                           .cancel = &cancel };
+	PROFILE(p, "ssd-sata");
+	cleanup_run struct sim_run run =
+		run_for(&measure_transactions, &p, "--users=4 --think=10ms --ios=2 --time=1000s sda");
 
-	(void)sim_add_profile(run.sim, "ssd-sata", "sda");
-	sim_set_contents(run.sim, false);
+	run.cancel = &cancel;
 	sim_at(run.sim, 20 * NS_PER_S, interrupt, NULL);
-	assert_int_equal(sim_run(&run), 0);
+	MUST_RUN(run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_true(sim_figure(&run, "transactions") > 5000);
 	assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
