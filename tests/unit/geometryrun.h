@@ -21,6 +21,14 @@ static inline struct sim_run geometry_on(const struct profile *p, const char *wo
 	return run;
 }
 
+static inline void geometry_profile_of(const char *name, struct profile *ret)
+{
+	struct sim *sim = sim_new();
+
+	assert_int_equal(profile_copy(ret, disk_profile(sim_model(sim_add_profile(sim, name, "sdx")))), 0);
+	sim_free(sim);
+}
+
 /* The same; change may be NULL. */
 static inline struct sim_run geometry_on_wild(uint64_t seed, const char *words,
                                               void (*change)(struct profile *p, const void *arg), const void *arg)

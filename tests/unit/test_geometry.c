@@ -2,10 +2,7 @@
 /* geometry in virtual time, against what the profile says. */
 #include "test.h"
 
-#include "simrun.h"
-#include "wild.h"
-
-extern const struct measure measure_geometry;
+#include "geometryrun.h"
 
 struct tally {
 	size_t tracks, wrong_size, wrong_ends;
@@ -75,29 +72,34 @@ static void check_quick(const struct geometry *g, const struct sim_run *run)
 		assert_true(sim_figure(run, "start_sectors_per_track") == first.spt);
 }
 
-static void run_words(struct sim_run *run, struct sim *sim, const char *words)
+static struct sim_run run_on(const char *name, const char *words)
 {
-	*run = (struct sim_run){ .sim = sim, .m = &measure_geometry, .words = words };
-	sim_set_contents(sim, false);
-	if (sim_run(run) < 0)
-		fail_msg("%s", run->err.text);
+	cleanup_profile struct profile p = { 0 };
+
+	geometry_profile_of(name, &p);
+	return geometry_on(&p, words);
+}
+
+static const struct geometry *geometry_of(const struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+static struct sim_run random_run(uint64_t seed, const struct profile_limits *limits, const char *words)
+{
+	cleanup_profile struct profile p = { 0 };
+	struct err err;
+
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	return geometry_on(&p, words);
 }
 
 static void one_random(uint64_t seed, const struct profile_limits *limits, const char *words, struct tally *tally)
 {
-	struct sim *sim = sim_new();
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-	struct sim_run run;
-	const struct geometry *g;
+	cleanup_run struct sim_run run = random_run(seed, limits, words);
 
-	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-	run_words(&run, sim, words);
-	check_tracks(g, &run, tally);
-	check_quick(g, &run);
-	sim_run_done(&run);
-	sim_free(sim);
+	check_tracks(geometry_of(&run), &run, tally);
+	check_quick(geometry_of(&run), &run);
 }
 
 static void say(const char *what, const struct tally *t)
@@ -137,22 +139,17 @@ TEST(quick_bears_noise)
 
 static void at_speed(double rpm, double *ret_ppm, double *ret_s)
 {
-	struct sim *sim = sim_new();
-	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
 	cleanup_profile struct profile p = { 0 };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	struct err err;
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	geometry_profile_of("tiny", &p);
 	p.rpm = rpm;
 	p.jitter_us = 10;
 	assert_int_equal(profile_finish(&p, &err), 0);
-	sim_add_disk(sim, &p, "sda");
-	run_words(&run, sim, "--quick --time=10s sda"); /* it takes no longer */
+	run = geometry_on(&p, "--quick --time=10s sda"); /* it takes no longer */
 	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
-	*ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
-	sim_run_done(&run);
-	sim_free(sim);
+	*ret_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
 }
 
 TEST(rotation_is_found_at_odd_speeds_with_the_cache_on)
@@ -179,17 +176,12 @@ TEST(known_drives)
 	struct tally t = { 0 };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim *sim = sim_new();
-		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, names[i], "sda")));
-		struct sim_run run;
+		cleanup_run struct sim_run run = run_on(names[i], "--quick sda");
 		struct place first;
 
-		run_words(&run, sim, "--quick sda");
-		check_tracks(g, &run, &t);
-		geometry_place(g, 0, &first);
+		check_tracks(geometry_of(&run), &run, &t);
+		geometry_place(geometry_of(&run), 0, &first);
 		assert_true(sim_figure(&run, "start_sectors_per_track") == first.spt);
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 	say("known drives", &t);
 	assert_int_equal(t.wrong_size, 0);
@@ -246,19 +238,10 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 
 static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)
 {
-	struct sim *sim = sim_new();
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-	struct sim_run run;
-	const struct geometry *g;
+	cleanup_run struct sim_run run = random_run(seed, limits, "sda");
 
-	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-	run_words(&run, sim, "sda");
-	check_zones(g, &run, w);
-	check_layout(g, &run, w);
-	sim_run_done(&run);
-	sim_free(sim);
+	check_zones(geometry_of(&run), &run, w);
+	check_layout(geometry_of(&run), &run, w);
 }
 
 static void say_whole(const char *what, const struct whole *w)
@@ -315,40 +298,30 @@ TEST(zones_and_layout_of_known_drives)
 	};
 
 	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
-		struct sim *sim = sim_new();
-		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
+		cleanup_run struct sim_run run = run_on(drives[i].name, "sda");
 		struct whole w = { 0 };
-		struct sim_run run;
 
-		run_words(&run, sim, "sda");
-		check_zones(g, &run, &w);
-		check_layout(g, &run, &w);
+		check_zones(geometry_of(&run), &run, &w);
+		check_layout(geometry_of(&run), &run, &w);
 		say_whole(drives[i].name, &w);
 		assert_int_equal(w.zones_found, w.zones_true);
 		assert_int_equal(w.zones, w.zones_true);
 		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
 		assert_string_equal(result_find_figure(run.res, "layout")->value.str, drives[i].layout);
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 }
 
-static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
+static struct sim_run noisy_run(const char *name, bool is_noisy)
 {
-	struct sim *sim = sim_new();
-	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
 	cleanup_profile struct profile p = { 0 };
-	struct err err;
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	geometry_profile_of(name, &p);
 	if (is_noisy) {
 		p.jitter_us = 20;
 		p.outlier_p = 0.003;
 		p.outlier_ms = 3;
 	}
-	assert_int_equal(profile_finish(&p, &err), 0);
-	sim_add_disk(sim, &p, "sda");
-	run_words(run, sim, "sda");
+	return geometry_on(&p, "sda");
 }
 
 /* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many
@@ -370,10 +343,9 @@ TEST(late_answers_hide_no_layout)
 
 	for (size_t i = 0; i < (getenv("PLATTER_LONG") ? ARRAY_LEN(drives) : TALLY_FIRST(2, 1)); i++) {
 		struct whole w = { 0 };
-		cleanup_run struct sim_run run = { 0 };
+		cleanup_run struct sim_run run = noisy_run(drives[i].name, drives[i].is_noisy);
 
-		noisy_run(drives[i].name, drives[i].is_noisy, &run);
-		check_zones(disk_geometry(sim_model(sim_find(run.sim, "sda"))), &run, &w);
+		check_zones(geometry_of(&run), &run, &w);
 		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
 		assert_string_equal(result_find_figure(run.res, "layout")->value.str, "head-first");
 		assert_int_equal(w.zones_found, w.zones_true);
@@ -470,24 +442,18 @@ static void ends_with_the_budget(const char *words, double budget_s)
 {
 	static const char *const told[] = { "rotation_rpm", "start_sectors_per_track", "middle_sectors_per_track",
 		                            "end_sectors_per_track" };
-	struct sim *sim = sim_new();
-	struct sim_disk *sd = sim_add_profile(sim, "toshiba-x300", "sdx");
-	const struct table *zones;
 	cleanup_profile struct profile p = { 0 };
-	struct sim_run run;
-	struct err err;
+	cleanup_run struct sim_run run = { 0 };
+	const struct table *zones;
+	double took_s;
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	geometry_profile_of("toshiba-x300", &p);
 	p.jitter_us = 10.0;
 	p.fua_reads = FUA_READS_BUFFER; /* it would be done sooner */
-	assert_int_equal(profile_finish(&p, &err), 0);
-	sim_add_disk(sim, &p, "sda");
-	sim_set_contents(sim, false);
-	run_words(&run, sim, words);
-	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, (double)sim_elapsed_ns(sim) * 1e-9,
-	              sim_figure(&run, "surfaces"));
-	assert_true((double)sim_elapsed_ns(sim) * 1e-9 >= 0.98 * budget_s);
-	assert_true((double)sim_elapsed_ns(sim) * 1e-9 <= budget_s + 10.0);
+	run = geometry_on(&p, words);
+	took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
+	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, took_s, sim_figure(&run, "surfaces"));
+	assert_true(took_s >= 0.98 * budget_s && took_s <= budget_s + 10.0);
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	assert_true(result_has_notice(run.res, "out-of-time"));
 	assert_true(result_has_notice(run.res, "not-to-the-end"));
@@ -502,19 +468,14 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	assert_true(zones && zones->nrows > 0);
 	if (budget_s >= 250.0)
 		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 /* Nor is what was not looked at long enough called a disk without rotation. */
 TEST(a_run_that_is_too_short_for_the_rotation_says_so)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { 0 };
+	cleanup_run struct sim_run run = run_on("quantum-fireball-tm2110a", "--time=700ms sda");
 
-	sim_add_profile(sim, "quantum-fireball-tm2110a", "sda");
-	run_words(&run, sim, "--time=700ms sda");
-	assert_true((double)sim_elapsed_ns(sim) * 1e-9 < 0.75);
+	assert_true((double)sim_elapsed_ns(run.sim) * 1e-9 < 0.75);
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	assert_true(run.res->verdict_is_open && !result_has_notice(run.res, "not-rotating"));
 }
@@ -558,10 +519,8 @@ TEST(pieces_are_no_tracks)
 	size_t told = 0, wrong = 0;
 
 	for (uint64_t seed = 1; seed <= 100; seed++) {
-		struct sim *sim = sim_new();
-		const struct geometry *g;
 		cleanup_profile struct profile p = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_random(&p, seed,
@@ -570,252 +529,53 @@ TEST(pieces_are_no_tracks)
 		                 0);
 		p.outlier_p = 0.1;
 		p.outlier_ms = 5.0;
-		g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-		run_words(&run, sim, "--quick sda");
+		run = geometry_on(&p, "--quick sda");
 		for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 			double size = sim_figure(&run, places[i].name);
 
 			told += isfinite(size);
-			if (isfinite(size) && !is_size_near(g, places[i].at, size)) {
+			if (isfinite(size) && !is_size_near(geometry_of(&run), places[i].at, size)) {
 				print_message("seed %d, %s: %g\n", (int)seed, places[i].name, size);
 				wrong++;
 			}
 		}
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 	print_message("pieces: %zu reported, %zu wrong\n", told, wrong);
 	assert_int_equal(wrong, 0);
 	assert_true(told >= 100);
 }
 
-/* A wild disk with a cache of 444 MB in 1183 segments: more than 256 MiB from elsewhere have it forget a sector. Of
- * four times as much, 1 GiB do not, which is said. */
-TEST(a_cache_that_keeps_all_hides_the_rotation_and_is_named)
-{
-	for (uint32_t times = 1; times <= 4; times += 3) {
-		struct sim *sim = sim_new();
-		cleanup_profile struct profile p = { 0 };
-		struct sim_run run;
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
-		p.cache_bytes *= times;
-		p.segments *= times;
-		sim_add_disk(sim, &p, "sda");
-		run_words(&run, sim, "--quick sda");
-		assert_int_equal(isnan(sim_figure(&run, "rotation_rpm")), times > 1);
-		assert_true(times > 1 || fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) < 100e-6);
-		assert_int_equal(result_has_notice(run.res, "cache-holds"), times > 1);
-		assert_false(result_has_notice(run.res, "rotation-unclear"));
-		assert_false(result_has_notice(run.res, "not-rotating"));
-		sim_run_done(&run);
-		sim_free(sim);
-	}
-}
-
-/* A run on a profile that was changed; the caller ends it. */
-static struct sim *changed_run(const char *name, void (*change)(struct profile *p), const char *words,
-                               struct sim_run *run)
-{
-	struct sim *sim = sim_new();
-	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-	change(&p);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	sim_add_disk(sim, &p, "sda");
-	run_words(run, sim, words);
-	return sim;
-}
-
-static void as_noisy_as_a_real_one(struct profile *p)
-{
-	p->jitter_us = 20.0;
-}
-
-/* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
-TEST(spare_sectors_at_the_end_of_tracks_are_counted)
-{
-	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
-		                             "end_sectors_per_track" };
-	struct sim_run run;
-	struct sim *sim = changed_run("dec-rz26", as_noisy_as_a_real_one, "--quick sda", &run);
-	const struct table *t = result_find_table(run.res, "tracks");
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		assert_true(sim_figure(&run, names[i]) == 58.0);
-	for (size_t i = 0; i < t->nrows; i++)
-		assert_true(cell(t, i, "sectors_per_track") - cell(t, i, "sectors") == cell(t, i, "missing"));
-	assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) < 0.008); /* to the next head, 7 of 58 sectors */
-	sim_run_done(&run);
-	sim_free(sim);
-}
-
-static void in_halves(struct profile *p)
-{
-	p->arms = ARMS_HALVES;
-}
-
-static void in_a_row(struct profile *p)
-{
-	p->arms = ARMS_JOINED;
-	p->capacity_lba = 0; /* both of them */
-}
-
-/* The kernel knows of arms in one disk, not of two disks in a row: those show in the accesses. */
-TEST(surfaces_of_one_arm_are_not_told_as_the_disks)
-{
-	static const char *const names[] = { "tiny", "seagate-medalist-st39140a" };
-	void (*const change[])(struct profile * p) = { in_halves, in_a_row };
-	const double surfaces[] = { 2.0, 8.0 };
-
-	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(change), 1); i++) {
-		struct sim_run run;
-		struct sim *sim = changed_run(names[i], change[i], "sda", &run);
-
-		assert_true(result_has_notice(run.res, "not-one-arm"));
-		assert_true(isnan(sim_figure(&run, "surfaces")));
-		assert_true(sim_figure(&run, "arm_surfaces") == surfaces[i]);
-		sim_run_done(&run);
-		sim_free(sim);
-	}
-}
-
-/*
- * The noise of real drives: disturbed bands that accesses agree with (3119); a first band of 11361 tracks
- * on surfaces of many densities (91030); tracks in pieces by missing sectors (91016); a zone of which a surface begins
- * with a track that lacks some (91020). One of which so little is seen that it is told in one run of four, by what the
- * noise is then (105001): truly, if at all.
- */
-TEST_LARGE(noise_of_real_drives_hides_no_layout)
-{
-	static const struct {
-		uint64_t seed;
-		double surfaces;
-		bool is_at_times;
-	} drives[] = {
-		{ 3119, 15, false }, { 91030, 21, false }, { 91016, 8, false }, { 91020, 8, false }, { 105001, 5, true }
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
-		struct sim *sim = sim_new();
-		struct sim_run run;
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
-		sim_add_disk(sim, &p, "sda");
-		run_words(&run, sim, "sda");
-		print_message("%s: %g surfaces\n", p.name, sim_figure(&run, "surfaces"));
-		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces ||
-		            (drives[i].is_at_times && isnan(sim_figure(&run, "surfaces"))));
-		sim_run_done(&run);
-		sim_free(sim);
-	}
-}
-
-static void run_wild(uint64_t seed, struct sim *sim, struct profile *p, struct sim_run *run)
-{
-	struct err err;
-
-	assert_int_equal(profile_wild(p, seed, NULL, &err), 0);
-	sim_add_disk(sim, p, "sda");
-	run_words(run, sim, "sda");
-}
-
-/*
- * 4 surfaces in bands of 110 tracks, read wrongly from the 220th on: accesses speak for 8 in bands of 55 then, which
- * explain the sequence as well. Noise of four seeds: of the same disk with noise of thirty, 8 were told in five; none
- * is now, and the eight that told 4 still do.
- */
-TEST_LARGE(accesses_do_not_decide_against_what_was_read_wrongly)
-{
-	static const uint64_t seeds[] = { 2, 16, 18, 19 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct sim *sim = sim_new();
-		struct sim_run run;
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
-		char words[32];
-		double told;
-
-		assert_int_equal(profile_wild(&p, 95024, NULL, &err), 0);
-		p.seed = seeds[i];
-		assert_int_equal(profile_finish(&p, &err), 0);
-		sim_add_disk(sim, &p, "sda");
-		(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seeds[i]);
-		run_words(&run, sim, words);
-		told = sim_figure(&run, "surfaces");
-		print_message("noise of seed %d: %g surfaces\n", (int)seeds[i], told);
-		assert_true(isnan(told) || told == (double)p.surfaces);
-		sim_run_done(&run);
-		sim_free(sim);
-	}
-}
-
-/* The last end of a track that was found here lies in front of a small piece, whose size finds no ends behind it: on
- * this disk that was after 45 s. */
-TEST(pieces_of_tracks_do_not_end_the_walk)
-{
-	struct sim *sim = sim_new();
-	struct sim_run run;
-	cleanup_profile struct profile p = { 0 };
-
-	run_wild(94019, sim, &p, &run);
-	print_message("pieces: %g ends looked at\n", sim_figure(&run, "tracks_visited"));
-	assert_true(sim_figure(&run, "tracks_visited") > 500.0);
-	assert_true(result_has_notice(run.res, "out-of-time"));
-	sim_run_done(&run);
-	sim_free(sim);
-}
-
 TEST(an_ssd_has_no_geometry_and_is_told_so)
 {
-	struct sim *sim = sim_new();
-	struct sim_run run;
+	cleanup_run struct sim_run run = run_on("ssd-sata", "sda");
 
-	sim_add_profile(sim, "ssd-sata", "sda");
-	run_words(&run, sim, "sda");
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	assert_true(result_has_notice(run.res, "not-rotating"));
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(isnan(sim_figure(&run, "surfaces")));
 	assert_non_null(result_find_figure(run.res, "layout"));
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 /* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the
  * reason. */
 static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 {
-	struct sim *sim = sim_new();
-	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
 	cleanup_profile struct profile p = { 0 };
-	struct sim_run run;
-	struct err err;
+	cleanup_run struct sim_run run = { 0 };
 	char words[64];
 	double rpm;
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	geometry_profile_of("tiny", &p);
 	p.outlier_p = late_p;
 	p.outlier_ms = late_ms;
-	assert_int_equal(profile_finish(&p, &err), 0);
-	sim_add_disk(sim, &p, "sda");
 	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);
-	run_words(&run, sim, words);
+	run = geometry_on(&p, words);
 	rpm = sim_figure(&run, "rotation_rpm");
 	assert_false(result_has_notice(run.res, "not-rotating"));
 	assert_true(isfinite(rpm) != run.res->verdict_is_open);
 	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
 		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
 		         p.rpm);
-	sim_run_done(&run);
-	sim_free(sim);
 	return isfinite(rpm);
 }
 

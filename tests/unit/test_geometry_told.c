@@ -70,6 +70,13 @@ static const struct wild_case {
 	{ 699953, "--seed=699953" FULL, "surfaces=4" },
 	/* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads each arm gets half. */
 	{ 697809, "--seed=697809" FULL, "arm_surfaces=6 rotation_rpm=7221.951092949791" },
+	/* 18 tracks of 203 sectors and 18 of 205 were taken for 36 of 204: 20 surfaces for 10. */
+	{ 922000079, "--seed=922000079", "surfaces=10" },
+	/* There was no room for the true layout among the hypotheses. */
+	{ 922000035, "--seed=922000035", "surfaces=18" },
+	/* A reading that loses the order behind 20 000 tracks; one that had no time left for a second look. */
+	{ 920000116, "--seed=920000116", "surfaces=10" },
+	{ 922000040, "--seed=922000040", "surfaces=2" },
 };
 
 static void vary(struct profile *p, const void *seed)
