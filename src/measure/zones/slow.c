@@ -126,6 +126,7 @@ static void ask_place(const struct series *v, const struct zone_slows *all, stru
 {
 	cleanup_free struct lossy_look *look = xcalloc(v->samples->n + 1, sizeof(*look));
 	struct lossy_odds odds;
+	double longer = 0.0;
 	size_t n = 0, checks = 0;
 
 	for (size_t i = 0; i < v->samples->n; i++) {
@@ -134,12 +135,18 @@ static void ask_place(const struct series *v, const struct zone_slows *all, stru
 
 		if (!(v->each[i].revs > 0.0))
 			continue;
-		checks += is_check && zone_slow_has(slow, s);
+		if (is_check && zone_slow_has(slow, s)) {
+			const struct zone_sample *of = &v->samples->v[s->check_of];
+
+			longer += log(s->elapsed_ns / s->moved_bytes * of->moved_bytes / of->elapsed_ns);
+			checks++;
+		}
 		look[n++] =
 			(struct lossy_look){ v->each[i], zone_slow_has(slow, s), zone_touches_slow(all, s, !is_check) };
 	}
 	odds = lossy_place(look, n, WAITS_SLOW);
-	slow->is_refuted = odds.evidence < 0.0;
+	/* Where smaller requests lose more than the region does, the way to the disk loses it. */
+	slow->is_refuted = odds.evidence < 0.0 || longer > (slow->y - slow->expected_y) * (double)checks;
 	slow->is_confirmed = odds.place > LOSSY_SURE && checks >= v->l->looks && !slow->is_refuted;
 }
 
