@@ -242,11 +242,7 @@ uint64_t session_time_left_ns(const struct session *ses);
 
 /* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
 uint64_t session_stolen_ticks(const struct session *ses);
-/*
- * Until now this program did not run (frozen, stopped, suspended, without a CPU) that many times, and so long by the
- * clock: no figure is to have that in it.
- */
-uint64_t session_stops(const struct session *ses);
+/* So long this program did not run until now (frozen, stopped, suspended, without a CPU): no figure has that in it. */
 uint64_t session_stopped_ns(const struct session *ses);
 /*
  * What others moved on the disk of a target until now, by the kernel's counters, to compare with later; UINT64_MAX: not

@@ -273,11 +273,6 @@ uint64_t session_foreign_bytes(const struct session *ses, size_t target)
 	return less(now.read_bytes + now.written_bytes, mine.read_bytes + mine.written_bytes);
 }
 
-uint64_t session_stops(const struct session *ses)
-{
-	return ses->state->stops.n;
-}
-
 uint64_t session_stopped_ns(const struct session *ses)
 {
 	return ses->state->stops.by_clock_ns;
