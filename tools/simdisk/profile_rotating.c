@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "draw.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Most machines are quiet while a disk is measured, but not all. */
 static enum wild_noise any_level(struct rng *r)
@@ -50,7 +49,7 @@ static void draw_mechanics(struct rng *r, struct profile *p, const struct era *e
 	double off;
 	size_t n = 0;
 
-	while (n < COUNT(era->speeds) && era->speeds[n] > 0)
+	while (n < ARRAY_LEN(era->speeds) && era->speeds[n] > 0)
 		n++;
 	p->reported_rpm = era->speeds[rng_below(r, n)];
 	off = between(r, -0.0074, 0.0074);
@@ -219,7 +218,7 @@ static int draw_points(struct rng *r, struct profile *p)
 
 	for (size_t i = 0; i < p->nzones; i++)
 		most += p->zones[i].cylinders;
-	for (size_t i = 0; i < COUNT(bend); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bend); i++) {
 		bend[i] = wide * between(r, -1, 1);
 		phase[i] = between(r, 0, 6.3);
 	}
@@ -229,7 +228,7 @@ static int draw_points(struct rng *r, struct profile *p)
 		double part = sqrt(d / most), far = fmin(1, (curve + p->settle_ms) / 2);
 		struct profile_seek_point point = { .cylinders = (uint32_t)d, .sd_ms = (double)NAN };
 
-		for (size_t i = 0; i < COUNT(bend); i++)
+		for (size_t i = 0; i < ARRAY_LEN(bend); i++)
 			curve += far * bend[i] * sin(phase[i] + part * 4 * (double)(i + 1));
 		point.ms = fmax(0.05, p->settle_ms + curve + far * scatter * rng_normal(r));
 		if (!chance(r, 0.2)) /* elsewhere it rises */

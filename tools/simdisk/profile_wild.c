@@ -10,9 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "draw.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- what does not rotate ---- */
 
@@ -133,10 +132,10 @@ static void add_media_cache(uint64_t seed, const char *class_name, struct profil
 	size_t i = 0;
 
 	rng_init(&own, seed, 0x5317);
-	while (i < COUNT(shares) && strcmp(shares[i].name, class_name) != 0)
+	while (i < ARRAY_LEN(shares) && strcmp(shares[i].name, class_name) != 0)
 		i++;
 	x = rng_double(&own);
-	if (i == COUNT(shares) || x >= shares[i].shingled + shares[i].cached)
+	if (i == ARRAY_LEN(shares) || x >= shares[i].shingled + shares[i].cached)
 		return;
 	p->mcache_place = chance(&own, 0.7) ? 0 : 0.5;
 	p->mcache_idle_ms = log_between(&own, 100, 5000);
