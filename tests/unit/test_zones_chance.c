@@ -192,8 +192,8 @@ TEST(what_is_usually_lost_is_known_from_readings_for_edges_too)
 
 	make(&m, 1, 0.0, false);
 	m.samples.n = PLACES * PASSES;
-	places = (struct zone_levels){ .said = m.samples, .v = v[0], .n = PLACES };
-	edges = (struct zone_levels){ .said = m.samples, .v = v[1], .n = PLACES };
+	places = (struct zone_levels){ .marked = m.samples, .v = v[0], .n = PLACES };
+	edges = (struct zone_levels){ .marked = m.samples, .v = v[1], .n = PLACES };
 	zone_losses_find(&l, &places);
 	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
 		m.v[i].kind = SAMPLE_EDGE;
@@ -215,8 +215,8 @@ TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 	struct zone_levels all, media;
 
 	make(&m, 1, 0.3, false);
-	all = (struct zone_levels){ .said = m.samples, .v = v[0], .n = PLACES };
-	media = (struct zone_levels){ .said = m.samples, .v = v[1], .n = PLACES };
+	all = (struct zone_levels){ .marked = m.samples, .v = v[0], .n = PLACES };
+	media = (struct zone_levels){ .marked = m.samples, .v = v[1], .n = PLACES };
 	for (size_t i = 0; i < m.samples.n; i++) {
 		if (m.v[i].position >= PLACES / 2)
 			continue;

@@ -92,8 +92,8 @@ struct zone_level {
 };
 
 struct zone_levels {
-	struct zone_samples said; /* what was measured, and what was found of each sample */
-	struct zone_level *v;     /* one per position */
+	struct zone_samples marked; /* what was measured, and what was found of each sample */
+	struct zone_level *v;       /* one per position */
 	size_t n;
 	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
 	double drift_per_s;                           /* relative change of the time per byte */

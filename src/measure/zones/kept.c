@@ -196,12 +196,12 @@ void zone_keep(const struct zones_run *run, const struct zone_target *t, struct 
                struct table *samples)
 {
 	const char *name = zone_target_name(run, t);
-	size_t said = t->analysis ? t->analysis->levels.said.n : 0;
+	size_t analysed = t->analysis ? t->analysis->levels.marked.n : 0;
 
 	keep_layout(t, name, layouts);
 	keep_cells(&t->layout, name, cells);
 	for (size_t i = 0; i < t->samples.n; i++)
-		keep_sample(i < said ? &t->analysis->levels.said.v[i] : &t->samples.v[i], name, samples);
+		keep_sample(i < analysed ? &t->analysis->levels.marked.v[i] : &t->samples.v[i], name, samples);
 }
 
 /* ---- and back ---- */

@@ -30,7 +30,7 @@
 
 void zone_levels_done(struct zone_levels *lv)
 {
-	free(lv->said.v);
+	free(lv->marked.v);
 	free(lv->v);
 	*lv = (struct zone_levels){ 0 };
 }
@@ -389,8 +389,8 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 
 void zone_levels_fit(const struct zone_samples *measured, const struct zone_layout *l, struct zone_levels *ret)
 {
-	struct zone_levels lv = { .n = l->npositions, .said = { .n = measured->n } };
-	struct zone_sample *v = lv.said.v = xcalloc(measured->n + 1, sizeof(*v));
+	struct zone_levels lv = { .n = l->npositions, .marked = { .n = measured->n } };
+	struct zone_sample *v = lv.marked.v = xcalloc(measured->n + 1, sizeof(*v));
 	struct groups g = { 0 };
 	double sigma[ZONE_CLASSES];
 
@@ -400,8 +400,8 @@ void zone_levels_fit(const struct zone_samples *measured, const struct zone_layo
 		v[i].clean_y = v[i].is_good ? zone_clean_y(l, &v[i]) : (double)NAN;
 	}
 	lv.v = xcalloc(l->npositions, sizeof(*lv.v));
-	zone_regime_find(&lv.said, l, &lv.regime);
-	groups_make(&lv.said, l->npositions, &g);
+	zone_regime_find(&lv.marked, l, &lv.regime);
+	groups_make(&lv.marked, l->npositions, &g);
 	zone_losses_find(l, &lv);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);

@@ -51,18 +51,18 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
  * last. ret_checks: of all. */
 static size_t pick_inside(const struct zone_target *t, const struct zone_slow *slow, size_t *ret_checks)
 {
-	const struct zone_samples *said = &t->analysis->levels.said;
+	const struct zone_samples *samples = &t->analysis->levels.marked;
 	size_t best = ZONE_NONE, least = SIZE_MAX;
 
 	*ret_checks = 0;
-	for (size_t k = 0; k < said->n; k++) {
-		const struct zone_sample *s = &said->v[k];
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
 		size_t checks = count_checks(&t->samples, k);
 
 		if (!zone_is_usable(s) || s->is_disturbed || !zone_slow_has(slow, s))
 			continue;
 		*ret_checks += checks;
-		if (checks > least || (checks == least && (!s->lost.waits || said->v[best].lost.waits)))
+		if (checks > least || (checks == least && (!s->lost.waits || samples->v[best].lost.waits)))
 			continue;
 		least = checks;
 		best = k;
@@ -73,13 +73,13 @@ static size_t pick_inside(const struct zone_target *t, const struct zone_slow *s
 /* The nearest one that lies in no suspect and was not read again. */
 static size_t pick_beside(const struct zone_target *t, size_t i)
 {
-	const struct zone_samples *said = &t->analysis->levels.said;
+	const struct zone_samples *samples = &t->analysis->levels.marked;
 	size_t best = ZONE_NONE;
 	double least = INFINITY;
 
-	for (size_t k = 0; k < said->n; k++) {
-		const struct zone_sample *s = &said->v[k];
-		double far = fabs((double)s->from_bytes - (double)said->v[i].from_bytes);
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
+		double far = fabs((double)s->from_bytes - (double)samples->v[i].from_bytes);
 
 		if (!zone_is_usable(s) || far >= least || zone_touches_slow(&t->analysis->slows, s, false) ||
 		    count_checks(&t->samples, k))

@@ -186,8 +186,8 @@ void zone_losses_find(const struct zone_layout *l, struct zone_levels *lv)
 
 	for (size_t p = 0; p < n; p++)
 		v[p].first = INFINITY;
-	for (size_t i = 0; i < lv->said.n; i++) {
-		const struct zone_sample *s = &lv->said.v[i];
+	for (size_t i = 0; i < lv->marked.n; i++) {
+		const struct zone_sample *s = &lv->marked.v[i];
 
 		if (place_of(s, l) != ZONE_NONE)
 			add(&v[place_of(s, l)], l, s);

@@ -50,11 +50,11 @@ static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l
 struct zone_at *zone_in_order(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
                               const struct zone_stretches *st, size_t *ret_n)
 {
-	struct zone_at *v = xcalloc(lv->said.n + 1, sizeof(*v));
+	struct zone_at *v = xcalloc(lv->marked.n + 1, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < lv->said.n; i++) {
-		const struct zone_sample *s = &lv->said.v[i];
+	for (size_t i = 0; i < lv->marked.n; i++) {
+		const struct zone_sample *s = &lv->marked.v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
 		if (isnan(s->y) || is_left_out(slows, st, s) || (slows && is_odd_edge(s, l)))
@@ -185,7 +185,7 @@ bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const 
 		}
 	}
 	var += noise_var * lasting_noise(v, n);
-	var += variance_of_unmet(&lv->said, l, WITHOUT("unmet") ? NULL : slows, &unmet);
+	var += variance_of_unmet(&lv->marked, l, WITHOUT("unmet") ? NULL : slows, &unmet);
 	/* The samples of a place lie close together, mostly on the same surfaces, and scatter less than places do. */
 	var = fmax(var / mean / mean, bands->mean_var);
 	/* In the logarithm, as all else: a time is never negative. */

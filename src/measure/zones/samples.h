@@ -176,7 +176,7 @@ struct zone_sample {
 	bool is_disturbed; /* others used the disk, or the hypervisor the processor: slow does not show anything of the
 	                      disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
-	/* said by the analysis, in its own copy (struct zone_levels) */
+	/* of the analysis, in its own copy (struct zone_levels) */
 	bool is_burst;   /* before the storage changed its regime */
 	bool is_outlier; /* differs from the others of its position by far more than the noise */
 	double y;        /* log(ns_per_byte) without drift, with what is lost at its position; NaN: not used */

@@ -221,7 +221,7 @@ static double least_loss(const struct series *v, double usual, double single)
 void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_stretches *st,
                      struct zone_slows *ret)
 {
-	const struct zone_samples *samples = &lv->said;
+	const struct zone_samples *samples = &lv->marked;
 	cleanup_free const struct zone_sample **s = xcalloc(samples->n + 1, sizeof(const struct zone_sample *));
 	cleanup_free struct lossy_at *at = xcalloc(samples->n + 1, sizeof(*at));
 	cleanup_free struct lossy_at *each = xcalloc(samples->n + 1, sizeof(*each));

@@ -74,7 +74,7 @@ static void places_make(const struct zone_layout *l, const struct zone_levels *l
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, true))
 			continue;
 		s->position[s->n] = p;
-		s->is_at_once[s->n] = comes_at_once(&lv->said, p, l);
+		s->is_at_once[s->n] = comes_at_once(&lv->marked, p, l);
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
@@ -98,15 +98,15 @@ static double mean_of(const struct places *s, size_t a, size_t b)
  */
 static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *st)
 {
-	cleanup_free struct lossy_look *look = xcalloc(lv->said.n + 1, sizeof(*look));
+	cleanup_free struct lossy_look *look = xcalloc(lv->marked.n + 1, sizeof(*look));
 	double middle = 0.5 * (st->y + st->beside_y);
 	bool is_slower = st->y > st->beside_y;
 	size_t n = 0;
 
 	if (st->kind != STRETCH_UNEVEN || WITHOUT("of-time"))
 		return false;
-	for (size_t i = 0; i < lv->said.n; i++) {
-		const struct zone_sample *z = &lv->said.v[i];
+	for (size_t i = 0; i < lv->marked.n; i++) {
+		const struct zone_sample *z = &lv->marked.v[i];
 
 		if (zone_is_usable(z)) /* as it or not: of one turn, which it lost or did not */
 			look[n++] = (struct lossy_look){ .at = { (log(z->ns_per_byte) > middle) == is_slower, 1.0 },
@@ -121,7 +121,7 @@ static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *
 static void add(struct zone_stretches *to, const struct places *s, size_t a, size_t b, enum zone_stretch_kind kind,
                 double beside_y)
 {
-	const struct zone_samples *samples = &s->lv->said;
+	const struct zone_samples *samples = &s->lv->marked;
 	struct zone_stretch st = { .first = s->position[a],
 		                   .last = s->position[b],
 		                   .first_bytes = UINT64_MAX,
@@ -306,7 +306,7 @@ bool zone_is_by_length(const struct zone_layout *l, const struct zone_levels *lv
 			continue;
 		y = lv->v[figures[i]].y;
 		beside = beside_of(l, lv, figures[i]);
-		n += beside - y > STEP_UP && is_fast_in_part(&lv->said, figures[i], 0.5 * (y + beside));
+		n += beside - y > STEP_UP && is_fast_in_part(&lv->marked, figures[i], 0.5 * (y + beside));
 	}
 	return n >= BY_LENGTH_MIN && l->rev_ns != 0.0;
 }
