@@ -24,19 +24,20 @@ static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
  */
 #define ONE_SIGNAL_NS (200 * NS_PER_MS)
 
-static atomic_ullong first_ns; /* when the first came */
+static atomic_ullong first_ns; /* when the first came; 0: none has */
 
-/* Is it the second, after which nobody waits? */
+/* Is it the second, after which nobody waits? Two threads may ask at the same moment: the one that read the clock first
+ * need not be the first. */
 static bool is_second(int number)
 {
+	unsigned long long none = 0;
 	struct timespec ts;
 	uint64_t now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail; safe in a handler */
 	now = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-	if (atomic_load(&cli_signal))
-		return now - atomic_load(&first_ns) > ONE_SIGNAL_NS;
-	atomic_store(&first_ns, now);
+	if (!atomic_compare_exchange_strong(&first_ns, &none, now))
+		return now > none + ONE_SIGNAL_NS;
 	atomic_store(&cli_signal, number);
 	return false;
 }
@@ -69,6 +70,7 @@ void signals_catch(void)
 	const struct sigaction asked = { .sa_handler = ask, .sa_flags = SA_RESTART };
 
 	atomic_store(&cli_signal, 0);
+	atomic_store(&first_ns, 0);
 	(void)sigemptyset(&sa.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(caught); i++)
 		(void)sigaddset(&sa.sa_mask, caught[i]);

@@ -72,19 +72,25 @@ for n in signal.SIGINT, signal.SIGTERM:
     assert json.load(open(folder + '/r.json'))['status'] == 'cancelled'
 PY
 nothing_left
-# Two signals that come together, as timeout(1) sends them, are one.
-start --quiet
-kill -STOP "$child" # so that both are there when it goes on
-kill -INT "$child"
-kill -TERM "$child"
-kill -CONT "$child"
-ended
+# Two signals that come together, as timeout(1) sends them, are one. (A host that stalls for 200 ms between them makes them two, and what was measured may
+# stay as it was last saved: it is believed when that happens three times.)
+is_stopped() { [ "$(cut -d ' ' -f 3 "/proc/$child/stat")" = T ]; }
 last="SIGINT and SIGTERM at once"
-case $got in
-130 | 143) ;;
-*) fail "$last: exit status $got" ;;
-esac
-jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
+for try in 1 2 3; do
+	start --quiet
+	kill -STOP "$child" # so that both are there when it goes on
+	until_there is_stopped || fail "$last: it was not stopped"
+	kill -INT "$child"
+	kill -TERM "$child"
+	kill -CONT "$child"
+	ended
+	case $got in
+	130 | 143) ;;
+	*) fail "$last: exit status $got" ;;
+	esac
+	jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null && break
+	[ $try != 3 ] || fail "$last: the document"
+done
 nothing_left
 
 # Of several disks each has a process. A terminal gives its signal to all of them: who passes it on late makes it no second one. The second that the
