@@ -131,7 +131,7 @@ static int plant(const struct options *o, struct profile *p, uint64_t seed, stru
 	uint64_t len = v[0].end - v[0].first, ratio = p->physical_sector_bytes / p->logical_sector_bytes;
 	struct rng r;
 
-	if (p->kind != DISK_ROTATING || p->arms != ARMS_ONE || p->nslows || p->nbads)
+	if (p->kind != DISK_ROTATING || p->arms.kind != ARMS_ONE || p->media.nslows || p->media.nbads)
 		return 0;
 	rng_init(&r, seed, 0x91a27);
 	for (uint64_t i = 0; i < o->plant; i++) {
@@ -229,9 +229,9 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 
 	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
 	bool is_writing = strcmp(o->command, "smr") == 0 || strcmp(o->command, "buffer") == 0 ||
-	                  (strcmp(o->command, "sustain") == 0 && !p->ntrims); /* without it it says little */
+	                  (strcmp(o->command, "sustain") == 0 && !p->media.ntrims); /* without it it says little */
 
-	if (strcmp(o->command, "sustain") == 0 && p->limit_ops > 0)
+	if (strcmp(o->command, "sustain") == 0 && p->path.limit_ops > 0)
 		argv[argc++] = (char *)(uintptr_t) "--random";
 	if (is_writing)
 		argv[argc++] = (char *)(uintptr_t) "--write";
@@ -240,7 +240,7 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 		argv[argc++] = o->more[i];
 	}
 	if (is_writing) {
-		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->serial);
+		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->reported.serial);
 		argv[argc++] = consent;
 	}
 	if (part) {
@@ -252,14 +252,14 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	argv[argc++] = seed_text;
 	argv[argc++] = (char *)(uintptr_t) "sda";
 	if (is_writing && strcmp(o->command, "seek") == 0)
-		through.write_cache_bytes = 0; /* as hdparm -W 0 makes it */
+		through.wcache.bytes = 0; /* as hdparm -W 0 makes it */
 	if (strcmp(o->command, "check") == 0)
 		wild_check_plant(sim_add_disk(sim, &through, "sda"), p);
 	else
 		(void)sim_add_disk(sim, &through, "sda");
 	sim_set_contents(sim, false);
 	if (o->is_hard)
-		sim_fill_cache(sim, p->mcache_entries, (enum sim_filled)(seed % 3));
+		sim_fill_cache(sim, p->mcache.entries, (enum sim_filled)(seed % 3));
 	env->out = open_memstream(&text, &len);
 	env->err = open_memstream(ret_said, &said);
 	if (!env->out || !env->err)
@@ -381,7 +381,7 @@ static json_t *verdict_of_dead(int status)
 
 static bool is_wanted(const struct options *o, const struct profile *p)
 {
-	enum { ANY, SHINGLED, CACHED, PLAIN } kind = p->band_bytes ? SHINGLED : p->mcache_bytes ? CACHED : PLAIN;
+	enum { ANY, SHINGLED, CACHED, PLAIN } kind = p->mcache.band_bytes ? SHINGLED : p->mcache.bytes ? CACHED : PLAIN;
 
 	return o->writes == ANY || o->writes == (int)kind;
 }

@@ -117,26 +117,27 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	dev->queue.dio_mem_align_bytes = dev->queue.dio_offset_align_bytes = p->logical_sector_bytes;
 	dev->rotational = p->kind == DISK_ROTATING;
 	if (p->kind == DISK_ROTATING)
-		dev->id.reported_rpm = (uint32_t)((p->reported_rpm > 0 ? p->reported_rpm : p->rpm) + 0.5);
-	COPY(dev->id.model, "%s", p->model);
-	COPY(dev->id.serial, "%s", p->serial);
-	COPY(dev->id.firmware, "%s", p->firmware);
-	COPY(dev->id.vendor, "%s", p->vendor);
-	COPY(dev->transport, "%s", p->transport[0] ? p->transport : "ata");
-	if (strcmp(p->transport, "dm") == 0) { /* the kernel tells of what it is made, and no member's rotation */
+		dev->id.reported_rpm = (uint32_t)((p->reported.rpm > 0 ? p->reported.rpm : p->spindle.rpm) + 0.5);
+	COPY(dev->id.model, "%s", p->reported.model);
+	COPY(dev->id.serial, "%s", p->reported.serial);
+	COPY(dev->id.firmware, "%s", p->reported.firmware);
+	COPY(dev->id.vendor, "%s", p->reported.vendor);
+	COPY(dev->transport, "%s", p->reported.transport[0] ? p->reported.transport : "ata");
+	if (strcmp(p->reported.transport, "dm") ==
+	    0) { /* the kernel tells of what it is made, and no member's rotation */
 		COPY(dev->id.below, "sdy, sdz");
 		dev->id.reported_rpm = 0;
 	}
 	COPY(dev->queue.scheduler, "none");
-	COPY(dev->queue.write_cache, "%s", p->write_cache_bytes && p->has_write_cache ? "write back" : "write through");
+	COPY(dev->queue.write_cache, "%s", p->wcache.bytes && p->wcache.is_on ? "write back" : "write through");
 	COPY(dev->queue.zoned, "none");
 	dev->queue.read_ahead_bytes = 128 << 10;
 	dev->queue.nr_requests = 128;
-	dev->queue.max_sectors_bytes = p->reported_request_bytes ? (uint32_t)p->reported_request_bytes : 1280 << 10;
+	dev->queue.max_sectors_bytes = p->reported.request_bytes ? (uint32_t)p->reported.request_bytes : 1280 << 10;
 	dev->queue.max_hw_sectors_bytes = 32767 << 9;
 	dev->queue.max_segments = 168;
 	dev->queue.max_segment_bytes = 65536;
-	dev->queue.queue_depth = p->queue_depth;
+	dev->queue.queue_depth = p->ctl.queue_depth;
 }
 
 /* The kernel shows ranges of disks that have several. */

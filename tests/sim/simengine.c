@@ -85,7 +85,7 @@ static void user_has(struct sim_user *u, uint64_t took_ns)
 
 static bool has_room(const struct sim_disk *sd)
 {
-	return disk_in_flight(sd->model) < disk_profile(sd->model)->queue_depth;
+	return disk_in_flight(sd->model) < disk_profile(sd->model)->ctl.queue_depth;
 }
 
 /* The next one upward from where the last one ended, or the lowest. */

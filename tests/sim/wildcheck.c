@@ -48,7 +48,7 @@ static struct planted planted_on(const struct profile *p)
 		bool is_there = rng_double(&r) < signs[i].chance;
 		uint64_t n = 1 + rng_below(&r, 40);
 
-		ret.count[i] = is_there && is_dying(p) && (i + 1 < NSIGNS || p->nbads) ? n : 0;
+		ret.count[i] = is_there && is_dying(p) && (i + 1 < NSIGNS || p->media.nbads) ? n : 0;
 	}
 	ret.is_failing = is_dying(p) && rng_double(&r) < 0.1;
 	ret.is_link_slow = is_dying(p) && rng_double(&r) < 0.1;
@@ -68,7 +68,7 @@ void wild_check_plant(struct sim_disk *sd, const struct profile *p)
 	for (size_t i = 0; i < NSIGNS; i++)
 		*(uint64_t *)((char *)h + signs[i].offset) = what.count[i];
 	if (what.count[NSIGNS - 1]) /* the drive knows one of them */
-		h->suspects[h->nsuspects++] = p->bads[0].lba * p->logical_sector_bytes;
+		h->suspects[h->nsuspects++] = p->media.bads[0].lba * p->logical_sector_bytes;
 	(void)snprintf(dev->way.link, sizeof(dev->way.link), "SATA 6.0 Gbps");
 	dev->way.link_max_bytes_per_s = 600000000;
 	dev->way.link_bytes_per_s = what.is_link_slow ? 150000000 : 600000000;
@@ -132,9 +132,9 @@ static void numbers(const struct wild_case *c, json_t *lies)
 		if (isfinite(n) && n != (double)what.count[i])
 			wild_say(lies, "number", "%s: %g, and there are %g", signs[i].rule, n, (double)what.count[i]);
 	}
-	for (size_t i = 0; i < c->p->nbads; i++)
-		most[0] += (double)c->p->bads[i].count;
-	most[1] = (double)c->p->nslows;
+	for (size_t i = 0; i < c->p->media.nbads; i++)
+		most[0] += (double)c->p->media.bads[i].count;
+	most[1] = (double)c->p->media.nslows;
 	for (size_t i = 0; i < 2; i++) {
 		n = number_of(c->doc, found[i]);
 		if (n > most[i])
@@ -146,12 +146,13 @@ static void numbers(const struct wild_case *c, json_t *lies)
 static double share_of_places(const struct wild_case *c, double place_bytes, bool is_slow_too)
 {
 	double sector = c->p->logical_sector_bytes, size = (double)geometry_bytes(c->g), sum = 0.0, to = 0.0;
-	size_t b = 0, s = 0, slows = is_slow_too ? c->p->nslows : 0;
+	size_t b = 0, s = 0, slows = is_slow_too ? c->p->media.nslows : 0;
 
-	while (b < c->p->nbads || s < slows) { /* both lists are in order */
-		bool is_bad = b < c->p->nbads && (s == slows || c->p->bads[b].lba <= c->p->slows[s].lba);
-		double first = (double)(is_bad ? c->p->bads[b].lba : c->p->slows[s].lba) * sector;
-		double end = first + (double)(is_bad ? c->p->bads[b].count : c->p->slows[s].count) * sector;
+	while (b < c->p->media.nbads || s < slows) { /* both lists are in order */
+		bool is_bad =
+			b < c->p->media.nbads && (s == slows || c->p->media.bads[b].lba <= c->p->media.slows[s].lba);
+		double first = (double)(is_bad ? c->p->media.bads[b].lba : c->p->media.slows[s].lba) * sector;
+		double end = first + (double)(is_bad ? c->p->media.bads[b].count : c->p->media.slows[s].count) * sector;
 		double from = fmax(first - place_bytes, to);
 
 		sum += fmax(0.0, fmin(end, size) - from);
@@ -201,12 +202,12 @@ static void regions(const struct wild_case *c, struct faults *f)
 	double most = 0.0;
 	char text[120];
 
-	for (size_t i = 0; i < c->p->nslows; i++)
-		most += n * (double)c->p->slows[i].count / (double)c->p->capacity_lba;
-	(void)snprintf(text, sizeof(text), "%zu regions, %.1f of %.0f places in them", c->p->nslows, most, n);
+	for (size_t i = 0; i < c->p->media.nslows; i++)
+		most += n * (double)c->p->media.slows[i].count / (double)c->p->capacity_lba;
+	(void)snprintf(text, sizeof(text), "%zu regions, %.1f of %.0f places in them", c->p->media.nslows, most, n);
 	if (most >= MET_LEAST)
 		fault(f, "weak region", is_named, text);
-	else if (c->p->nslows)
+	else if (c->p->media.nslows)
 		(void)json_array_append_new(f->list, json_pack("{s:s,s:b}", "kind", "weak region, hardly met", "named",
 		                                               is_named));
 }
@@ -224,7 +225,7 @@ static void counters(const struct wild_case *c, struct faults *f)
 		fault(f, "link", has_reason(c->doc, "link"), "not among the reasons");
 	if (what.count[NSIGNS - 1])
 		fault(f, "unreadable place that the drive knows", has_reason(c->doc, "unreadable"), "was not read");
-	else if (c->p->nbads)
+	else if (c->p->media.nbads)
 		(void)json_array_append_new(f->list, json_pack("{s:s,s:b}", "kind", "unreadable places, hardly met",
 		                                               "named", has_reason(c->doc, "unreadable")));
 }

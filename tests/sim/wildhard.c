@@ -13,10 +13,10 @@ void wild_hard_cache(struct profile *p, uint64_t seed)
 	struct rng own;
 
 	rng_init(&own, seed, 0x4a4d);
-	if (p->band_bytes && rng_below(&own, 3))
-		p->band_bytes = (128 + rng_below(&own, 129)) << 20;
-	if (p->mcache_entries && rng_below(&own, 2))
-		p->mcache_entries = (uint32_t)(100000 * pow(4, rng_double(&own)));
-	if (p->mcache_entries && p->mcache_bytes < (uint64_t)p->mcache_entries << 13)
-		p->mcache_bytes = (uint64_t)p->mcache_entries << 13;
+	if (p->mcache.band_bytes && rng_below(&own, 3))
+		p->mcache.band_bytes = (128 + rng_below(&own, 129)) << 20;
+	if (p->mcache.entries && rng_below(&own, 2))
+		p->mcache.entries = (uint32_t)(100000 * pow(4, rng_double(&own)));
+	if (p->mcache.entries && p->mcache.bytes < (uint64_t)p->mcache.entries << 13)
+		p->mcache.bytes = (uint64_t)p->mcache.entries << 13;
 }

@@ -284,9 +284,9 @@ static double unstored_share(const struct wild_case *c, double first, double end
 {
 	double sum = 0, sector = c->p->logical_sector_bytes;
 
-	for (size_t i = 0; i < c->p->ntrims; i++) {
-		double from = fmax(first, (double)c->p->trims[i].lba * sector);
-		double to = fmin(end, (double)(c->p->trims[i].lba + c->p->trims[i].count) * sector);
+	for (size_t i = 0; i < c->p->media.ntrims; i++) {
+		double from = fmax(first, (double)c->p->media.trims[i].lba * sector);
+		double to = fmin(end, (double)(c->p->media.trims[i].lba + c->p->media.trims[i].count) * sector);
 
 		sum += fmax(0, to - from);
 	}
@@ -296,7 +296,7 @@ static double unstored_share(const struct wild_case *c, double first, double end
 /* Where the second arm's half, or the second disk, begins; NaN: nowhere. */
 static double second_begins(const struct wild_case *c)
 {
-	bool is_in_a_row = c->p->arms == ARMS_HALVES || c->p->arms == ARMS_JOINED;
+	bool is_in_a_row = c->p->arms.kind == ARMS_HALVES || c->p->arms.kind == ARMS_JOINED;
 	uint64_t at = is_in_a_row && c->g->arm[0] ? geometry_bytes(c->g->arm[0]) : UINT64_MAX;
 
 	return at < geometry_bytes(c->g) ? (double)at : (double)NAN;
@@ -438,7 +438,7 @@ static void defects(struct judge *j)
 /* Of one of two arms or disks; else of the disk. */
 static double surfaces_of_part(const struct profile *p)
 {
-	return p->arms == ARMS_HALVES || p->arms == ARMS_INTERLEAVED ? floor(p->surfaces / 2.0) : p->surfaces;
+	return p->arms.kind == ARMS_HALVES || p->arms.kind == ARMS_INTERLEAVED ? floor(p->surfaces / 2.0) : p->surfaces;
 }
 
 struct interval wild_arm_surfaces(const struct wild_case *c)
@@ -453,7 +453,7 @@ static bool is_right_count(const struct profile *p, double surfaces)
 {
 	double part = surfaces_of_part(p);
 
-	if (p->arms == ARMS_JOINED)
+	if (p->arms.kind == ARMS_JOINED)
 		return surfaces == part || surfaces == 2 * part;
 	return surfaces == p->surfaces || surfaces == part || (part < p->surfaces && surfaces == p->surfaces - part);
 }
@@ -502,7 +502,7 @@ static void layout(struct judge *j)
 static void shingling(struct judge *j)
 {
 	const char *told = json_string_value(json_object_get(json_object_get(j->c->doc, "figures"), "shingled"));
-	bool shingles = j->c->p->band_bytes > 0;
+	bool shingles = j->c->p->mcache.band_bytes > 0;
 
 	j->planted++;
 	if (told && strcmp(told, shingles ? "no" : "yes") == 0)
@@ -530,44 +530,41 @@ static const char *fua_reads(const struct profile *p, const char *refused)
 {
 	if (p->kind != DISK_ROTATING)
 		return NULL;
-	return p->fua_reads == FUA_READS_REFUSED  ? refused
-	       : p->fua_reads == FUA_READS_BUFFER ? "come from the buffer"
-	                                          : "come from the media";
+	return p->cache.fua_reads == FUA_READS_REFUSED  ? refused
+	       : p->cache.fua_reads == FUA_READS_BUFFER ? "come from the buffer"
+	                                                : "come from the media";
 }
 
 static const char *ahead_ends(const struct profile *p)
 {
-	uint64_t segment = p->cache_bytes / (p->cache_sizing == CACHE_FIXED ? p->segments : 2);
+	uint64_t segment = p->cache.bytes / (p->cache.sizing == CACHE_FIXED ? p->cache.segments : 2);
 
-	if (p->ahead_reach == AHEAD_TRACK)
+	if (p->cache.ahead_reach == AHEAD_TRACK)
 		return "at the end of a track";
-	return p->ahead_bytes && p->ahead_bytes < segment ? "after a fixed length" : "when its segment is full";
+	return p->cache.ahead_bytes && p->cache.ahead_bytes < segment ? "after a fixed length"
+	                                                              : "when its segment is full";
 }
 
 static void policies(struct judge *j)
 {
 	const struct profile *p = j->c->p;
-	bool rotates = p->kind == DISK_ROTATING, ahead = rotates && p->read_ahead && p->cache_bytes;
+	bool rotates = p->kind == DISK_ROTATING, ahead = rotates && p->cache.read_ahead && p->cache.bytes;
+	bool caches = rotates && p->wcache.is_on && p->wcache.bytes;
 
-	policy(j, "sizing", rotates && p->segments > 1 ? p->cache_sizing == CACHE_FIXED ? "fixed" : "by use" : NULL);
+	policy(j, "sizing",
+	       rotates && p->cache.segments > 1 ? p->cache.sizing == CACHE_FIXED ? "fixed" : "by use" : NULL);
 	policy(j, "reads_ahead",
-	       !rotates                        ? NULL
-	       : !ahead                        ? "never"
-	       : p->ahead_when == AHEAD_ALWAYS ? "always"
-	                                       : "after reads in sequence");
+	       !rotates                              ? NULL
+	       : !ahead                              ? "never"
+	       : p->cache.ahead_when == AHEAD_ALWAYS ? "always"
+	                                             : "after reads in sequence");
 	policy(j, "read_ahead_ends", ahead ? ahead_ends(p) : NULL);
-	policy(j, "write_cache", !rotates ? NULL : p->has_write_cache && p->write_cache_bytes ? "on" : "off");
-	policy(j, "flush",
-	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
-	       : p->is_flush_ignored                                    ? "returns at once"
-	                                                                : "waits for the media");
+	policy(j, "write_cache", !rotates ? NULL : caches ? "on" : "off");
+	policy(j, "flush", !caches ? NULL : p->wcache.is_flush_ignored ? "returns at once" : "waits for the media");
 	policy(j, "fua_reads", fua_reads(p, NULL));
-	policy(j, "fua_writes",
-	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
-	       : p->is_fua_ignored                                      ? "return at once"
-	                                                                : "wait for the media");
-	policy(j, "reads_pass_writes", rotates && p->has_write_cache && p->write_cache_bytes ? "go between" : NULL);
-	policy(j, "keeps_before", rotates ? p->is_pre_read ? "yes" : "no" : NULL);
+	policy(j, "fua_writes", !caches ? NULL : p->wcache.is_fua_ignored ? "return at once" : "wait for the media");
+	policy(j, "reads_pass_writes", caches ? "go between" : NULL);
+	policy(j, "keeps_before", rotates ? p->cache.is_pre_read ? "yes" : "no" : NULL);
 }
 
 /* ---- notices that blame somebody ---- */
@@ -581,7 +578,7 @@ static bool never(const struct wild_case *c)
 /* A flat device whose reads take as long as a disk's: a network. */
 static bool is_far(const struct wild_case *c)
 {
-	return is_flat(c) && c->p->read_latency_us >= FAR_US;
+	return is_flat(c) && c->p->ssd.read_latency_us >= FAR_US;
 }
 
 static bool is_rotating(const struct wild_case *c)
@@ -591,12 +588,12 @@ static bool is_rotating(const struct wild_case *c)
 
 static bool is_limited(const struct wild_case *c)
 {
-	return c->p->limit_bytes_per_s > 0 || c->p->limit_ops > 0;
+	return c->p->path.limit_bytes_per_s > 0 || c->p->path.limit_ops > 0;
 }
 
 static bool changes_with_time(const struct wild_case *c)
 {
-	return c->p->nstalls || c->p->drift != 0.0 || is_limited(c);
+	return c->p->faults.nstalls || c->p->spindle.drift != 0.0 || is_limited(c);
 }
 
 static bool is_of_command(const struct wild_case *c, const char *name)
@@ -609,32 +606,31 @@ static bool is_of_command(const struct wild_case *c, const char *name)
 static bool may_stall(const struct wild_case *c)
 {
 	const struct profile *p = c->p;
-	double turn_s = is_rotating(c) ? 60 / p->rpm : 0;
+	double turn_s = is_rotating(c) ? 60 / p->spindle.rpm : 0;
 
-	for (size_t i = 0; i < p->nstalls; i++)
-		if (p->stalls[i].length_s >= STALL_S)
+	for (size_t i = 0; i < p->faults.nstalls; i++)
+		if (p->faults.stalls[i].length_s >= STALL_S)
 			return true;
-	for (size_t i = 0; i < p->nfails; i++)
-		if (p->fails[i].delay_s >= STALL_S)
+	for (size_t i = 0; i < p->faults.nfails; i++)
+		if (p->faults.fails[i].delay_s >= STALL_S)
 			return true;
-	for (size_t i = 0; i < p->nbads; i++)
-		if (p->bads[i].revolutions * turn_s >= STALL_S)
+	for (size_t i = 0; i < p->media.nbads; i++)
+		if (p->media.bads[i].revolutions * turn_s >= STALL_S)
 			return true;
-	if (p->has_write_cache && p->write_cache_bytes &&
-	    is_of_command(c, "buffer")) /* of a flush of all that it takes */
+	if (p->wcache.is_on && p->wcache.bytes && is_of_command(c, "buffer")) /* of a flush of all that it takes */
 		return true;
-	return is_limited(c) || p->standby_s >= STALL_S ||
-	       p->mcache_bytes > 0; /* which is cleaned for as long as it takes */
+	return is_limited(c) || p->own.standby_s >= STALL_S ||
+	       p->mcache.bytes > 0; /* which is cleaned for as long as it takes */
 }
 
 static bool has_unstored(const struct wild_case *c)
 {
-	return c->p->ntrims > 0;
+	return c->p->media.ntrims > 0;
 }
 
 static bool has_two_arms(const struct wild_case *c)
 {
-	return c->p->arms != ARMS_ONE;
+	return c->p->arms.kind != ARMS_ONE;
 }
 
 static bool is_of_two(const struct wild_case *c)
@@ -644,45 +640,45 @@ static bool is_of_two(const struct wild_case *c)
 
 static bool is_uneven(const struct wild_case *c)
 {
-	return is_flat(c) && c->p->ntrims > 0;
+	return is_flat(c) && c->p->media.ntrims > 0;
 }
 
 static bool sleeps(const struct wild_case *c)
 {
-	return c->p->park_after_s > 0 || c->p->standby_after_s > 0 || c->p->begins_asleep;
+	return c->p->own.park_after_s > 0 || c->p->own.standby_after_s > 0 || c->p->own.begins_asleep;
 }
 
 static bool fails_at_times(const struct wild_case *c)
 {
-	for (size_t i = 0; i < c->p->nbads; i++)
-		if (c->p->bads[i].kind & BAD_HEALS)
+	for (size_t i = 0; i < c->p->media.nbads; i++)
+		if (c->p->media.bads[i].kind & BAD_HEALS)
 			return true;
-	return c->p->nfails > 0;
+	return c->p->faults.nfails > 0;
 }
 
 static bool has_errors(const struct wild_case *c)
 {
-	return c->p->nbads || c->p->nfails;
+	return c->p->media.nbads || c->p->faults.nfails;
 }
 
 static bool goes(const struct wild_case *c)
 {
-	return isfinite(c->p->gone_at_s) || c->p->gone_at_request;
+	return isfinite(c->p->faults.gone_at_s) || c->p->faults.gone_at_request;
 }
 
 static bool drops_flushes(const struct wild_case *c)
 {
-	return c->p->is_flush_ignored;
+	return c->p->wcache.is_flush_ignored;
 }
 
 static bool drops_fua(const struct wild_case *c)
 {
-	return c->p->is_fua_ignored;
+	return c->p->wcache.is_fua_ignored;
 }
 
 static bool keeps_nothing(const struct wild_case *c)
 {
-	return c->p->drops_read || !c->p->cache_bytes;
+	return c->p->cache.drops_read || !c->p->cache.bytes;
 }
 
 /* What a notice claims, and when that is so. Simulated machines are idle and nobody else is on them. */

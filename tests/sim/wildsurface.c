@@ -15,16 +15,17 @@
 
 static bool is_bad(const struct profile *p, uint64_t lba)
 {
-	for (size_t i = 0; i < p->nbads; i++)
-		if ((p->bads[i].kind & BAD_READ) && lba >= p->bads[i].lba && lba - p->bads[i].lba < p->bads[i].count)
+	for (size_t i = 0; i < p->media.nbads; i++)
+		if ((p->media.bads[i].kind & BAD_READ) && lba >= p->media.bads[i].lba &&
+		    lba - p->media.bads[i].lba < p->media.bads[i].count)
 			return true;
 	return false;
 }
 
 static bool is_trimmed(const struct profile *p, uint64_t lba)
 {
-	for (size_t i = 0; i < p->ntrims; i++)
-		if (lba >= p->trims[i].lba && lba - p->trims[i].lba < p->trims[i].count)
+	for (size_t i = 0; i < p->media.ntrims; i++)
+		if (lba >= p->media.trims[i].lba && lba - p->media.trims[i].lba < p->media.trims[i].count)
 			return true;
 	return false;
 }
@@ -45,8 +46,8 @@ static bool is_weak(const struct wild_case *c, uint64_t lba)
 {
 	uint32_t ratio = c->g->ratio;
 
-	for (size_t i = 0; i < c->p->nslows; i++) {
-		const struct profile_slow *s = &c->p->slows[i];
+	for (size_t i = 0; i < c->p->media.nslows; i++) {
+		const struct profile_slow *s = &c->p->media.slows[i];
 
 		if (lba >= s->lba && lba - s->lba < s->count && (lba - s->lba) / ratio % s->every == 0)
 			return true;
@@ -186,10 +187,10 @@ size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed)
 	if (!wild_is(c, "surface"))
 		return 0;
 	false_places(c, lies);
-	for (size_t i = 0; i < c->p->nslows && c->p->kind == DISK_ROTATING; i++)
-		planted += weak_region(c, &c->p->slows[i], missed);
-	for (size_t i = 0; i < c->p->nbads; i++) {
-		const struct profile_bad *b = &c->p->bads[i];
+	for (size_t i = 0; i < c->p->media.nslows && c->p->kind == DISK_ROTATING; i++)
+		planted += weak_region(c, &c->p->media.slows[i], missed);
+	for (size_t i = 0; i < c->p->media.nbads; i++) {
+		const struct profile_bad *b = &c->p->media.bads[i];
 
 		if (!(b->kind & BAD_READ) || !is_scanned(c, b->lba, b->count) || is_trimmed(c->p, b->lba))
 			continue;

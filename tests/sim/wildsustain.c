@@ -16,7 +16,7 @@
 
 static uint32_t block_of(const struct profile *p)
 {
-	return p->limit_ops > 0 ? 4096 : 1 << 20;
+	return p->path.limit_ops > 0 ? 4096 : 1 << 20;
 }
 
 /* Bytes a second of n requests, behind as many that are left out; as sure as pieces of them are. */
@@ -34,12 +34,13 @@ static struct stats_estimate rate_of(const struct profile *p, uint64_t skip, uin
 	while (k <= PIECES) {
 		for (; sent < done + DEPTH; sent++)
 			(void)disk_submit(d, now,
-			                  &(struct disk_req){
-						  .op = p->ntrims ? DISK_READ : DISK_WRITE,
-						  .len_bytes = (uint32_t)block,
-						  .offset_bytes = (p->limit_ops > 0 ? permute(sent % blocks, blocks, 1)
-			                                                            : sent % blocks) *
-			                                          block });
+			                  &(struct disk_req){ .op = p->media.ntrims ? DISK_READ : DISK_WRITE,
+			                                      .len_bytes = (uint32_t)block,
+			                                      .offset_bytes =
+			                                              (p->path.limit_ops > 0
+			                                                       ? permute(sent % blocks, blocks, 1)
+			                                                       : sent % blocks) *
+			                                              block });
 		while (disk_in_flight(d) && disk_next_done_ns(d) == DISK_NEVER)
 			disk_advance(d, now = disk_next_event_ns(d));
 		now = disk_next_done_ns(d);
@@ -63,14 +64,15 @@ static struct stats_estimate fast(const struct wild_case *c)
 
 	p.keeps.slc_bytes = p.keeps.slc_bytes ? PLENTY : 0;
 	p.keeps.spare_bytes = p.keeps.spare_mbs > 0 ? PLENTY : 0;
-	p.limit_bytes_per_s = p.limit_ops = 0;
+	p.path.limit_bytes_per_s = p.path.limit_ops = 0;
 	p.keeps.heat_c_per_gb = p.keeps.turbo_s = 0;
-	if (c->p->limit_ops > 0)
-		p.limit_ops = 1e9;
-	if (p.ntrims && p.trims[0].count < p.capacity_lba / 2)
-		return stats_about(fmin(p.interface_bytes_per_s, DEPTH * (1 << 20) / (p.trimmed_us * 1e-6)), 0);
+	if (c->p->path.limit_ops > 0)
+		p.path.limit_ops = 1e9;
+	if (p.media.ntrims && p.media.trims[0].count < p.capacity_lba / 2)
+		return stats_about(fmin(p.path.interface_bytes_per_s, DEPTH * (1 << 20) / (p.media.trimmed_us * 1e-6)),
+		                   0);
 	/* what a credit is worth hangs on it */
-	return rate_of(&p, REQUESTS / 3, c->p->limit_ops > 0 ? 20 * REQUESTS : REQUESTS);
+	return rate_of(&p, REQUESTS / 3, c->p->path.limit_ops > 0 ? 20 * REQUESTS : REQUESTS);
 }
 
 /* skip: requests of the burst. */
@@ -85,26 +87,26 @@ static struct stats_estimate slow(const struct wild_case *c, uint64_t skip)
 	p.keeps.slc_bytes = p.keeps.slc_bytes ? 1024 : 0;
 	p.keeps.spare_bytes = 0;
 	p.keeps.turbo_s = p.keeps.turbo_s > 0 ? 1e-9 : 0;
-	p.limit_bytes_per_s = 0;
-	p.limit_ops = p.limit_ops > 0 ? 1e9 : 0;
-	if (p.ntrims)
-		p.trims = &none;
+	p.path.limit_bytes_per_s = 0;
+	p.path.limit_ops = p.path.limit_ops > 0 ? 1e9 : 0;
+	if (p.media.ntrims)
+		p.media.trims = &none;
 	if (p.keeps.hot_mbs > 0 || p.keeps.collect_bytes)
 		n = 12 * REQUESTS;
 	r = rate_of(&p, skip + REQUESTS / 3, n);
-	least = c->p->limit_ops > 0 ? c->p->limit_ops * block_of(&p) : c->p->limit_bytes_per_s;
+	least = c->p->path.limit_ops > 0 ? c->p->path.limit_ops * block_of(&p) : c->p->path.limit_bytes_per_s;
 	return least > 0 && least < r.value ? stats_about(least, 0) : r;
 }
 
 static const char *cause_of(const struct profile *p)
 {
-	return p->keeps.slc_bytes || p->credit_bytes ? "bytes"
-	       : p->credit_ops > 0                   ? "requests"
-	       : p->keeps.hot_mbs > 0                ? "temperature"
-	       : p->keeps.turbo_s > 0                ? "time"
-	       : p->ntrims                           ? "place"
-	       : p->keeps.spare_mbs > 0              ? "free space"
-	                                             : "nothing";
+	return p->keeps.slc_bytes || p->path.credit_bytes ? "bytes"
+	       : p->path.credit_ops > 0                   ? "requests"
+	       : p->keeps.hot_mbs > 0                     ? "temperature"
+	       : p->keeps.turbo_s > 0                     ? "time"
+	       : p->media.ntrims                          ? "place"
+	       : p->keeps.spare_mbs > 0                   ? "free space"
+	                                                  : "nothing";
 }
 
 static double amount(const struct profile *p, double r)
@@ -115,17 +117,17 @@ static double amount(const struct profile *p, double r)
 		return r;
 	if (p->keeps.slc_bytes)
 		return (double)p->keeps.slc_bytes;
-	if (p->credit_bytes)
-		return (double)p->credit_bytes * r / (r - p->limit_bytes_per_s);
-	if (p->credit_ops > 0)
-		return p->credit_ops * r / (ops - p->limit_ops);
+	if (p->path.credit_bytes)
+		return (double)p->path.credit_bytes * r / (r - p->path.limit_bytes_per_s);
+	if (p->path.credit_ops > 0)
+		return p->path.credit_ops * r / (ops - p->path.limit_ops);
 	if (p->keeps.hot_mbs > 0)
 		return -r * p->keeps.heat_tau_s *
 		       log(1 - over / (p->keeps.heat_c_per_gb * r * 1e-9 * p->keeps.heat_tau_s));
 	if (p->keeps.turbo_s > 0)
 		return p->keeps.turbo_s * r;
-	if (p->ntrims)
-		return (double)p->trims[0].count * p->logical_sector_bytes;
+	if (p->media.ntrims)
+		return (double)p->media.trims[0].count * p->logical_sector_bytes;
 	return p->keeps.spare_mbs > 0 ? (double)p->keeps.spare_bytes : (double)NAN;
 }
 
@@ -135,11 +137,12 @@ static double minute(const struct profile *p, double r)
 		return r;
 	if (p->keeps.slc_bytes)
 		return 60e6 * p->keeps.fold_mbs;
-	if (p->credit_bytes)
-		return 60 * p->limit_bytes_per_s * r / (r - p->limit_bytes_per_s);
+	if (p->path.credit_bytes)
+		return 60 * p->path.limit_bytes_per_s * r / (r - p->path.limit_bytes_per_s);
 	if (p->keeps.turbo_s > 0)
 		return 60 * p->keeps.turbo_back * r;
-	return p->credit_ops > 0 ? 60 * p->limit_ops * r / (r / block_of(p) - p->limit_ops) : (double)NAN;
+	return p->path.credit_ops > 0 ? 60 * p->path.limit_ops * r / (r / block_of(p) - p->path.limit_ops)
+	                              : (double)NAN;
 }
 
 static json_t *real(double x)

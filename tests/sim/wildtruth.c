@@ -96,10 +96,10 @@ bool wild_has_notice(const json_t *doc, const char *code)
 /* What a limit in front of the disk leaves in the long run, and others beside it; infinity: there is none. */
 static double lasting(const struct profile *p)
 {
-	double bytes = p->limit_bytes_per_s > 0 ? p->limit_bytes_per_s : (double)INFINITY;
-	double ops = p->limit_ops > 0 ? p->limit_ops * STREAMED_SMALL : (double)INFINITY;
+	double bytes = p->path.limit_bytes_per_s > 0 ? p->path.limit_bytes_per_s : (double)INFINITY;
+	double ops = p->path.limit_ops > 0 ? p->path.limit_ops * STREAMED_SMALL : (double)INFINITY;
 
-	return fmin(bytes, ops) * (1 - p->other_share);
+	return fmin(bytes, ops) * (1 - p->path.other_share);
 }
 
 /* ---- a disk at work: what random reads take ---- */
@@ -119,11 +119,11 @@ static struct disk *fresh_disk(const struct profile *p, uint64_t seed, bool is_l
 
 	if (profile_copy(&q, p) < 0)
 		return NULL;
-	q.nfails = 0;
-	q.gone_at_s = (double)INFINITY;
-	q.gone_at_request = 0;
+	q.faults.nfails = 0;
+	q.faults.gone_at_s = (double)INFINITY;
+	q.faults.gone_at_request = 0;
 	if (!is_limited)
-		q.limit_bytes_per_s = q.limit_ops = 0;
+		q.path.limit_bytes_per_s = q.path.limit_ops = 0;
 	q.seed = rng_mix(p->seed + seed);
 	d = disk_new(&q, 0);
 	profile_done(&q);
@@ -302,19 +302,20 @@ static struct interval seek_average(const struct wild_case *c)
 
 static struct interval write_settle(const struct wild_case *c)
 {
-	return just(c->p->write_settle_ms * 1e6);
+	return just(c->p->seek.write_settle_ms * 1e6);
 }
 
 static struct interval longer(const struct wild_case *c, struct interval read)
 {
-	return (struct interval){ read.low + c->p->write_settle_ms * 1e6, read.high + c->p->write_settle_ms * 1e6 };
+	return (struct interval){ read.low + c->p->seek.write_settle_ms * 1e6,
+		                  read.high + c->p->seek.write_settle_ms * 1e6 };
 }
 
 /* With the mean of what the host adds, or without. */
 static struct interval overhead(const struct wild_case *c)
 {
 	return (struct interval){ wild_number(c->truth, "overhead_ns"),
-		                  wild_number(c->truth, "overhead_ns") + c->p->jitter_us * 1e3 * sqrt(2 / M_PI) };
+		                  wild_number(c->truth, "overhead_ns") + c->p->noise.jitter_us * 1e3 * sqrt(2 / M_PI) };
 }
 
 static struct interval with_overhead(const struct wild_case *c, struct interval seek)
@@ -346,7 +347,7 @@ static double fastest(const struct profile *p)
 	for (size_t i = 0; i < p->nzones; i++)
 		for (uint32_t s = 0; s < p->surfaces; s++)
 			most = fmax(most, p->zones[i].spt[s]);
-	return most * p->physical_sector_bytes * p->rpm / 60;
+	return most * p->physical_sector_bytes * p->spindle.rpm / 60;
 }
 
 static struct interval rate_of(const struct wild_case *c, const char *table, const json_t *row)
@@ -427,8 +428,8 @@ static double with_freezes(const struct wild_case *c, double rate)
  */
 static bool is_media_bound(const struct profile *p)
 {
-	return p->kind == DISK_ROTATING && p->arms != ARMS_INTERLEAVED && p->queue_depth > 1 && p->read_ahead &&
-	       fastest(p) < NEAR_INTERFACE * p->interface_bytes_per_s;
+	return p->kind == DISK_ROTATING && p->arms.kind != ARMS_INTERLEAVED && p->ctl.queue_depth > 1 &&
+	       p->cache.read_ahead && fastest(p) < NEAR_INTERFACE * p->path.interface_bytes_per_s;
 }
 
 /*
@@ -438,11 +439,12 @@ static bool is_media_bound(const struct profile *p)
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
 	double limit = lasting(c->p), rate = truth_rate(c->g, first, end), large, small, low;
+	bool is_striped = c->p->arms.kind == ARMS_INTERLEAVED;
 
 	if (is_media_bound(c->p))
 		return (struct interval){ fmin(limit, with_freezes(c, rate)), rate };
-	large = streamed(c, first, end, c->p->arms == ARMS_INTERLEAVED ? (uint64_t)request_bytes(c) : STREAMED_BLOCK);
-	small = c->p->arms == ARMS_INTERLEAVED ? large : streamed(c, first, end, STREAMED_SMALL);
+	large = streamed(c, first, end, is_striped ? (uint64_t)request_bytes(c) : STREAMED_BLOCK);
+	small = is_striped ? large : streamed(c, first, end, STREAMED_SMALL);
 	if (c->p->kind != DISK_ROTATING) /* which has no media's rate */
 		rate = large;
 	low = fmin(rate, fmin(large, small));
@@ -520,7 +522,7 @@ static struct interval mean_rate(const struct wild_case *c)
 
 	if (is_media_bound(c->p))
 		return (struct interval){ fmin(lasting(c->p), with_freezes(c, mean)), mean };
-	plain.nslows = 0;
+	plain.media.nslows = 0;
 	without.p = &plain;
 	without.g = g = geometry_new(&plain);
 	if (!g)
@@ -545,7 +547,7 @@ static struct interval scan_rate(const struct wild_case *c)
 	const json_t *figures = json_object_get(c->doc, "figures");
 	double first = wild_number(figures, "first_bytes"), end = wild_number(figures, "scanned_to_bytes");
 
-	if (!is_media_bound(c->p) || c->p->ntrims || c->p->nbads || !(end > first))
+	if (!is_media_bound(c->p) || c->p->media.ntrims || c->p->media.nbads || !(end > first))
 		return none;
 	return just(truth_rate(c->g, (uint64_t)first, (uint64_t)end));
 }
@@ -576,7 +578,7 @@ static struct interval lowest(const struct wild_case *c)
 
 static struct interval drift(const struct wild_case *c)
 {
-	return just(c->p->nstalls || c->p->drift != 0.0 || isfinite(lasting(c->p)) ? (double)NAN : 0);
+	return just(c->p->faults.nstalls || c->p->spindle.drift != 0.0 || isfinite(lasting(c->p)) ? (double)NAN : 0);
 }
 
 /* ---- geometry ---- */
@@ -591,7 +593,7 @@ static bool has_spares(const struct profile *p)
 	for (size_t i = 0; i < p->nzones; i++)
 		if (p->zones[i].spare_tracks > 0)
 			return true;
-	return p->spare_tracks > 0;
+	return p->media.spare_tracks > 0;
 }
 
 /* Those of which at least half holds data: a spare one may hold a few sectors that were reassigned, and the next sector
@@ -620,8 +622,8 @@ static struct interval tracks(const struct wild_case *c)
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
 	if (has_spares(c->p))
 		return (struct interval){ tracks_with_data(c->g), (double)last.track + 1 };
-	for (size_t i = 0; i < c->p->nskips; i++)
-		skipped += c->p->skips[i].first == 0 && c->p->skips[i].count == UINT32_MAX;
+	for (size_t i = 0; i < c->p->media.nskips; i++)
+		skipped += c->p->media.skips[i].first == 0 && c->p->media.skips[i].count == UINT32_MAX;
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
 }
 
@@ -630,9 +632,9 @@ static struct interval size_at(const struct wild_case *c, const char *figure, do
 {
 	double told = wild_number(json_object_get(c->doc, "figures"), figure), nearest = (double)NAN;
 	uint64_t sector = (uint64_t)((double)(geometry_sectors(c->g) - 1) * part);
-	bool is_second = c->p->arms == ARMS_JOINED && sector >= geometry_sectors(c->g->arm[0]);
+	bool is_second = c->p->arms.kind == ARMS_JOINED && sector >= geometry_sectors(c->g->arm[0]);
 	const struct profile *p = is_second ? geometry_profile(c->g->arm[1]) : c->p;
-	uint64_t stripe = p->arms == ARMS_INTERLEAVED ? p->arm_stripe_bytes / p->physical_sector_bytes : 0;
+	uint64_t stripe = p->arms.kind == ARMS_INTERLEAVED ? p->arms.stripe_bytes / p->physical_sector_bytes : 0;
 	struct place at, beside; /* a stripe of the other arm, whose zones begin elsewhere */
 
 	geometry_place(c->g, sector, &at);
@@ -693,22 +695,22 @@ static struct interval band(const struct wild_case *c)
 /* What a bridge cuts costs more for each piece. */
 static struct interval buffer_interface(const struct wild_case *c)
 {
-	return c->p->bridge_bytes || c->p->kind != DISK_ROTATING ? none : just(c->p->interface_bytes_per_s);
+	return c->p->path.bridge_bytes || c->p->kind != DISK_ROTATING ? none : just(c->p->path.interface_bytes_per_s);
 }
 
 static bool has_ahead(const struct wild_case *c)
 {
-	return c->p->read_ahead && c->p->cache_bytes && c->p->kind == DISK_ROTATING;
+	return c->p->cache.read_ahead && c->p->cache.bytes && c->p->kind == DISK_ROTATING;
 }
 
 static bool has_fixed_segments(const struct wild_case *c)
 {
-	return c->p->cache_sizing == CACHE_FIXED && c->p->cache_bytes && c->p->kind == DISK_ROTATING;
+	return c->p->cache.sizing == CACHE_FIXED && c->p->cache.bytes && c->p->kind == DISK_ROTATING;
 }
 
 static struct interval buffer_segments(const struct wild_case *c)
 {
-	return c->p->kind == DISK_ROTATING ? just(c->p->cache_bytes ? c->p->segments : 0) : none;
+	return c->p->kind == DISK_ROTATING ? just(c->p->cache.bytes ? c->p->cache.segments : 0) : none;
 }
 
 /* In whole sectors. */
@@ -716,7 +718,7 @@ static double segment_bytes(const struct profile *p)
 {
 	uint64_t sector = p->physical_sector_bytes;
 
-	return (double)(p->cache_bytes / (p->cache_sizing == CACHE_FIXED ? p->segments : 2) / sector * sector);
+	return (double)(p->cache.bytes / (p->cache.sizing == CACHE_FIXED ? p->cache.segments : 2) / sector * sector);
 }
 
 static struct interval buffer_segment(const struct wild_case *c)
@@ -726,18 +728,16 @@ static struct interval buffer_segment(const struct wild_case *c)
 
 static struct interval buffer_size(const struct wild_case *c)
 {
-	double all = (double)c->p->cache_bytes;
-
 	return c->p->kind != DISK_ROTATING ? none
-	       : has_fixed_segments(c)     ? just(segment_bytes(c->p) * c->p->segments)
-	                                   : just(all);
+	       : has_fixed_segments(c)     ? just(segment_bytes(c->p) * c->p->cache.segments)
+	                                   : just((double)c->p->cache.bytes);
 }
 
 static struct interval write_cache(const struct wild_case *c)
 {
-	return c->p->kind == DISK_ROTATING && c->p->has_write_cache && c->p->write_cache_bytes
-	               ? just((double)c->p->write_cache_bytes)
-	               : none;
+	const struct profile_wcache *w = &c->p->wcache;
+
+	return c->p->kind == DISK_ROTATING && w->is_on && w->bytes ? just((double)w->bytes) : none;
 }
 
 /* From the first byte behind the request on, where no track's end comes before. */
@@ -745,9 +745,9 @@ static struct interval buffer_ahead(const struct wild_case *c)
 {
 	double to = segment_bytes(c->p) - fmax(4096, c->p->physical_sector_bytes);
 
-	if (!has_ahead(c) || c->p->ahead_reach == AHEAD_TRACK)
+	if (!has_ahead(c) || c->p->cache.ahead_reach == AHEAD_TRACK)
 		return none;
-	return just(c->p->ahead_bytes ? fmin(to, (double)c->p->ahead_bytes) : to);
+	return just(c->p->cache.ahead_bytes ? fmin(to, (double)c->p->cache.ahead_bytes) : to);
 }
 
 const struct wild_figure wild_figures[] = {

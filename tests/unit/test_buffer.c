@@ -308,7 +308,7 @@ TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 			run = run_on(&p, "sda");
 			assert_int_equal(sim_run(&run), 0);
 			told = sim_figure(&run, "segments");
-			assert_true(isnan(told) || (p.kind == DISK_ROTATING && told == p.segments));
+			assert_true(isnan(told) || (p.kind == DISK_ROTATING && told == p.cache.segments));
 			if (p.kind != DISK_ROTATING)
 				assert_int_equal(run.res->nfigures, 0);
 		}

@@ -254,7 +254,7 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 	               in->is_of_check ? "--history=/nowhere --time=5s" : "", path);
 	small_ssd(&p);
 	p.capacity_lba = 64 * SECTORS;
-	p.interface_bytes_per_s = SLOW_RATE;
+	p.path.interface_bytes_per_s = SLOW_RATE;
 	MUST(profile_add_miswrite(&p, &m));
 	MUST(profile_finish(&p, &err));
 	k.sd = sim_add_disk(k.sim, &p, "sda");

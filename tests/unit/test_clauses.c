@@ -437,7 +437,7 @@ static uint64_t run_for(const char *words, double part, enum way way, uint64_t w
 	atomic_store(&is_cancelled, 0);
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
 	if (way == BY_REMOVAL)
-		p.gone_at_s = at_ns * 1e-9;
+		p.faults.gone_at_s = at_ns * 1e-9;
 	(void)sim_add_disk(run.sim, &p, "sda");
 	profile_done(&p);
 	if (part == 0)

@@ -72,8 +72,8 @@ static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 	if (nth && how < HOW_GONE)
 		assert_int_equal(profile_add_fail(&p, &fail), 0);
 	if (nth && how >= HOW_GONE) {
-		p.gone_at_request = nth;
-		p.gone = how == HOW_GONE ? GONE_ERROR : GONE_ZERO;
+		p.faults.gone_at_request = nth;
+		p.faults.gone = how == HOW_GONE ? GONE_ERROR : GONE_ZERO;
 	}
 	MUST(profile_finish(&p, &err));
 	*ret = sim_add_disk(sim, &p, "sda");

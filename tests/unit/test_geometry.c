@@ -48,7 +48,7 @@ static void check_track(const struct geometry *g, const struct table *t, size_t 
 static void check_tracks(const struct geometry *g, const struct sim_run *run, struct tally *tally)
 {
 	const struct table *t = result_find_table(run->res, "tracks");
-	double ppm = fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) * 1e6;
+	double ppm = fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->spindle.rpm - 1.0) * 1e6;
 
 	assert_non_null(t);
 	if (!(ppm <= tally->worst_ppm))
@@ -144,8 +144,8 @@ static void at_speed(double rpm, double *ret_ppm, double *ret_s)
 	struct err err;
 
 	geometry_profile_of("tiny", &p);
-	p.rpm = rpm;
-	p.jitter_us = 10;
+	p.spindle.rpm = rpm;
+	p.noise.jitter_us = 10;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = geometry_on(&p, "--quick --time=10s sda"); /* it takes no longer */
 	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
@@ -317,9 +317,9 @@ static struct sim_run noisy_run(const char *name, bool is_noisy)
 
 	geometry_profile_of(name, &p);
 	if (is_noisy) {
-		p.jitter_us = 20;
-		p.outlier_p = 0.003;
-		p.outlier_ms = 3;
+		p.noise.jitter_us = 20;
+		p.noise.outlier_p = 0.003;
+		p.noise.outlier_ms = 3;
 	}
 	return geometry_on(&p, "sda");
 }
@@ -448,8 +448,8 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	double took_s;
 
 	geometry_profile_of("toshiba-x300", &p);
-	p.jitter_us = 10.0;
-	p.fua_reads = FUA_READS_BUFFER; /* it would be done sooner */
+	p.noise.jitter_us = 10.0;
+	p.cache.fua_reads = FUA_READS_BUFFER; /* it would be done sooner */
 	run = geometry_on(&p, words);
 	took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
 	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, took_s, sim_figure(&run, "surfaces"));
@@ -462,7 +462,7 @@ static void ends_with_the_budget(const char *words, double budget_s)
 
 		assert_true(isfinite(figure_number(f)) && isfinite(f->ci.low) && isfinite(f->ci.high));
 	}
-	assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) <= 10e-6);
+	assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) <= 10e-6);
 	assert_true(isnan(sim_figure(&run, "tracks")));
 	zones = result_find_table(run.res, "zones");
 	assert_true(zones && zones->nrows > 0);
@@ -527,8 +527,8 @@ TEST(pieces_are_no_tracks)
 		                                &(struct profile_limits){ .max_bytes = 1000000000, .jitter_us = 150 },
 		                                &err),
 		                 0);
-		p.outlier_p = 0.1;
-		p.outlier_ms = 5.0;
+		p.noise.outlier_p = 0.1;
+		p.noise.outlier_ms = 5.0;
 		run = geometry_on(&p, "--quick sda");
 		for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 			double size = sim_figure(&run, places[i].name);
@@ -566,16 +566,16 @@ static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 	double rpm;
 
 	geometry_profile_of("tiny", &p);
-	p.outlier_p = late_p;
-	p.outlier_ms = late_ms;
+	p.noise.outlier_p = late_p;
+	p.noise.outlier_ms = late_ms;
 	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);
 	run = geometry_on(&p, words);
 	rpm = sim_figure(&run, "rotation_rpm");
 	assert_false(result_has_notice(run.res, "not-rotating"));
 	assert_true(isfinite(rpm) != run.res->verdict_is_open);
-	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
+	if (!(isnan(rpm) || fabs(rpm / p.spindle.rpm - 1.0) <= 100e-6))
 		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
-		         p.rpm);
+		         p.spindle.rpm);
 	return isfinite(rpm);
 }
 

@@ -14,8 +14,8 @@ static void drifts(struct profile *p, const void *arg)
 {
 	const struct drift *d = arg;
 
-	p->drift = d->part;
-	p->drift_s = d->over_s;
+	p->spindle.drift = d->part;
+	p->spindle.drift_s = d->over_s;
 }
 
 /* Angles that were read some seconds apart do not fit unless the clock is set right again and again. */

@@ -247,11 +247,11 @@ TEST(a_cache_that_keeps_all_hides_the_rotation_and_is_named)
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
-		p.cache_bytes *= times;
-		p.segments *= times;
+		p.cache.bytes *= times;
+		p.cache.segments *= times;
 		run = geometry_on(&p, "--quick sda");
 		assert_int_equal(isnan(sim_figure(&run, "rotation_rpm")), times > 1);
-		assert_true(times > 1 || fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) < 100e-6);
+		assert_true(times > 1 || fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) < 100e-6);
 		assert_int_equal(result_has_notice(run.res, "cache-holds"), times > 1);
 		assert_false(result_has_notice(run.res, "rotation-unclear"));
 		assert_false(result_has_notice(run.res, "not-rotating"));
@@ -268,7 +268,7 @@ TEST(spare_sectors_at_the_end_of_tracks_are_counted)
 	const struct table *t;
 
 	geometry_profile_of("dec-rz26", &p);
-	p.jitter_us = 20.0; /* as noisy as a real one */
+	p.noise.jitter_us = 20.0; /* as noisy as a real one */
 	run = geometry_on(&p, "--quick sda");
 	t = result_find_table(run.res, "tracks");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -293,8 +293,8 @@ TEST(surfaces_of_one_arm_are_not_told_as_the_disks)
 		struct err err;
 
 		geometry_profile_of(disks[i].name, &p);
-		p.arms = disks[i].arms;
-		if (p.arms == ARMS_JOINED)
+		p.arms.kind = disks[i].arms;
+		if (p.arms.kind == ARMS_JOINED)
 			p.capacity_lba = 0; /* both of them */
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = geometry_on(&p, "sda");

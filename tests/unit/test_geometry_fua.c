@@ -15,13 +15,13 @@ static const char *const words[] = { [FUA_READS_MEDIA] = "come from the media",
 
 static void answers_fua(struct profile *p, const void *arg)
 {
-	p->fua_reads = *(const enum fua_reads *)arg;
+	p->cache.fua_reads = *(const enum fua_reads *)arg;
 }
 
 /* What was read stays for long. */
 static void keeps_many(struct profile *p, const void *arg)
 {
-	p->segments = 32;
+	p->cache.segments = 32;
 	answers_fua(p, arg);
 }
 
@@ -101,9 +101,9 @@ static void is_late(struct profile *p, const void *arg)
 	static const enum fua_reads obeyed = FUA_READS_MEDIA;
 
 	answers_fua(p, &obeyed);
-	p->busy_on_s = 1;
-	p->busy_p = 0.2;
-	p->busy_ms = 5;
+	p->path.busy_on_s = 1;
+	p->path.busy_p = 0.2;
+	p->path.busy_ms = 5;
 }
 
 /* Of a place where nothing is stored one answer is late, and looks like the media's; the others come at once, with FUA

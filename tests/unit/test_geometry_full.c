@@ -287,8 +287,8 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	const struct geometry *g;
 
 	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-	p.outlier_p = outlier_p;
-	p.outlier_ms = 5.0;
+	p.noise.outlier_p = outlier_p;
+	p.noise.outlier_ms = 5.0;
 	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
 	sim_set_contents(sim, false);
 	if (sim_run(&run) < 0)
@@ -301,7 +301,7 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	check_runs(g, &run, r);
 	check_defects(g, &run, r);
 	check_intervals(&run);
-	r->worst_ppm = fmax(r->worst_ppm, fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) * 1e6);
+	r->worst_ppm = fmax(r->worst_ppm, fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) * 1e6);
 	r->visited += sim_figure(&run, "tracks_visited");
 	r->revolutions += (double)sim_elapsed_ns(sim) / sim_figure(&run, "rotation_period_ns");
 	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(sim) * 1e-9);

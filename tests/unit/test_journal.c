@@ -33,7 +33,7 @@ static void world_new(struct world *w, uint64_t gone_at, const struct profile_ba
 
 	MUST(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p.capacity_lba = SIZE_BYTES / p.logical_sector_bytes / 8 * 8;
-	p.gone_at_request = gone_at;
+	p.faults.gone_at_request = gone_at;
 	if (bad)
 		assert_int_equal(profile_add_bad(&p, bad), 0);
 	MUST(profile_finish(&p, &err));

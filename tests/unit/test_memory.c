@@ -36,7 +36,7 @@ static void prepare_flash(struct sim *sim, const struct how *how)
 
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	p.capacity_lba = how->flash_bytes / 512;
-	p.stripe_bytes = 16 << 20; /* quick to work out */
+	p.ssd.stripe_bytes = 16 << 20; /* quick to work out */
 	assert_int_equal(profile_add_fail(&p, &late), 0);
 	if (profile_finish(&p, &err) < 0)
 		fail_msg("%s", err.text);

@@ -160,7 +160,7 @@ TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 
 	run_new(&r,
 	        RUN_BASE "overhead_ms 0.3\noverhead_scatter 0.02 0.1 0.3\ncompletion_scatter 0.01 0.05 0.1\n" RUN_ZONE);
-	near(r.p.done_ms, 0.04, 1e-12); /* so that the core is symmetric */
+	near(r.p.ctl.done_ms, 0.04, 1e-12); /* so that the core is symmetric */
 	sample_seeks(&r, 50, 40000, NULL, &s);
 	truth = truth_overhead_ns(disk_geometry(r.d));
 	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 2.4e4 / 200);

@@ -67,16 +67,16 @@ TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 		rotating += p.kind == DISK_ROTATING;
 		n[EDGES] += has_shifted_edges(&p);
 		n[DENSITIES] += has_unrelated_densities(&p);
-		n[SPARE_TRACKS] += p.spare_tracks > 0;
-		n[REMAPPED] += p.remapped > 0;
+		n[SPARE_TRACKS] += p.media.spare_tracks > 0;
+		n[REMAPPED] += p.media.remapped > 0;
 		n[SPARES] += p.nzones && p.zones[0].spare_sectors > 0;
-		n[NO_AHEAD] += p.kind == DISK_ROTATING && !p.read_ahead;
-		n[SEQUENTIAL] += p.ahead_when == AHEAD_SEQUENTIAL;
-		n[DROPS] += p.drops_read;
-		n[FORGETS] += p.write_forgets;
-		n[SEGMENTS] += p.segments > 256;
-		n[STANDBY] += p.standby_after_s > 0;
-		n[RESTART] += p.restart_ms > 0;
+		n[NO_AHEAD] += p.kind == DISK_ROTATING && !p.cache.read_ahead;
+		n[SEQUENTIAL] += p.cache.ahead_when == AHEAD_SEQUENTIAL;
+		n[DROPS] += p.cache.drops_read;
+		n[FORGETS] += p.cache.write_forgets;
+		n[SEGMENTS] += p.cache.segments > 256;
+		n[STANDBY] += p.own.standby_after_s > 0;
+		n[RESTART] += p.seek.restart_ms > 0;
 	}
 	for (size_t i = 0; i < KINDS; i++)
 		if (n[i] < 2 || n[i] > rotating / 3)
@@ -106,8 +106,8 @@ TEST(a_drawn_disk_streams_over_its_edges_as_the_truth_says)
 
 		if (profile_wild(&r.p, seed, classes[seed % 4], &err) < 0)
 			fail_msg("seed %d: %s", (int)seed, err.text);
-		r.p.weak_share = r.p.retry_per_gb = r.p.recalibrate_s = r.p.scan_after_s = 0;
-		r.p.is_zero_latency = 0;
+		r.p.media.weak_share = r.p.noise.retry_per_gb = r.p.own.recalibrate_s = r.p.own.scan_after_s = 0;
+		r.p.cache.is_zero_latency = 0;
 		if (profile_add_noise(&r.p, WILD_NOISE_NONE, seed, &err) < 0)
 			fail_msg("seed %d: %s", (int)seed, err.text);
 		r.d = disk_new(&r.p, 0);

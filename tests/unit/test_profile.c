@@ -54,12 +54,12 @@ TEST(keys_values_and_comments_are_understood)
 	      "wobble 0.001 2\noutlier 0.1 5\n",
 	      &p);
 	assert_string_equal(p.name, "test");
-	assert_string_equal(p.model, "Some Drive");
-	assert_true(p.rpm == 5400.5);
-	assert_int_equal(p.cache_bytes, 65536);
-	assert_true(fabs(p.interface_bytes_per_s - 33.3e6) < 1e-3);
-	assert_int_equal(p.queue, QUEUE_FIFO);
-	assert_true(p.seek_knee == 100 && p.seek_e_ms == 0.01);
+	assert_string_equal(p.reported.model, "Some Drive");
+	assert_true(p.spindle.rpm == 5400.5);
+	assert_int_equal(p.cache.bytes, 65536);
+	assert_true(fabs(p.path.interface_bytes_per_s - 33.3e6) < 1e-3);
+	assert_int_equal(p.ctl.queue, QUEUE_FIFO);
+	assert_true(p.seek.knee == 100 && p.seek.e_ms == 0.01);
 	assert_int_equal(p.nzones, 2);
 	assert_int_equal(p.zones[0].spt[2], 10);
 	assert_int_equal(p.zones[1].spt[2], 5);
@@ -69,9 +69,9 @@ TEST(keys_values_and_comments_are_understood)
 	assert_true(fabs(p.zones[0].head_skew - 0.1) < 1e-12 && p.zones[0].cyl_skew == 0.25);
 	assert_true(p.zones[0].band_skew > 0 && p.zones[0].band_skew < 1); /* worked out */
 	assert_int_equal(p.capacity_lba, (100 * 60 + 200 * 15 - 2) * 8);
-	assert_int_equal(p.bads[0].kind, BAD_READ | BAD_HEALS);
-	assert_int_equal(p.fails[0].err, -ENOSPC);
-	assert_int_equal(p.gone, GONE_ZERO);
+	assert_int_equal(p.media.bads[0].kind, BAD_READ | BAD_HEALS);
+	assert_int_equal(p.faults.fails[0].err, -ENOSPC);
+	assert_int_equal(p.faults.gone, GONE_ZERO);
 }
 
 TEST(a_wrong_line_and_what_makes_no_sense_are_refused_with_their_sentence)
@@ -111,7 +111,7 @@ TEST(the_name_comes_from_the_file)
 
 	parse("zone 10 10", &p);
 	assert_string_equal(p.name, "test");
-	assert_string_equal(p.model, "test");
+	assert_string_equal(p.reported.model, "test");
 	profile_done(&p);
 	parse("name other\nzone 10 10", &p);
 	assert_string_equal(p.name, "other");
@@ -217,7 +217,7 @@ TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 		g = geometry_new(&p);
 		assert_non_null(g);
 		assert_int_equal(geometry_lbas(g), drives[i].blocks);
-		assert_true(p.nseek_points > 10);
+		assert_true(p.seek.npoints > 10);
 		n = truth_zones(g, zones, PROFILE_ZONES_MAX);
 		assert_true(n > 1 || drives[i].zone == 0);
 		if (n > 1 && llabs((long long)(zones[1].first_byte / 512) - (long long)drives[i].zone) > 16)

@@ -10,9 +10,9 @@
 static void load(struct profile *p)
 {
 	MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
-	p->queue_depth = 1;
-	p->write_cache_bytes = 1 << 20;
-	p->write_delay_ms = 3;
+	p->ctl.queue_depth = 1;
+	p->wcache.bytes = 1 << 20;
+	p->wcache.delay_ms = 3;
 }
 
 static void parse(struct replay_trace *ret, const char *text)
@@ -106,14 +106,14 @@ TEST(the_model_fits_a_trace_of_its_own_and_no_other_model_does)
 		compare(&p, text, thinks[1 - i], DISK_READ, &f);
 		assert_true(f.same_median_us > 500);
 
-		p.seek_a_ms += 1; /* knee and all: each read a ms later */
-		p.seek_c_ms += 1;
+		p.seek.a_ms += 1; /* knee and all: each read a ms later */
+		p.seek.c_ms += 1;
 		compare(&p, text, thinks[i], DISK_ANY, &f);
 		assert_true(f.demerit_us > 300 && f.demerit > 0.04);
-		p.seek_a_ms -= 1;
-		p.seek_c_ms -= 1;
+		p.seek.a_ms -= 1;
+		p.seek.c_ms -= 1;
 
-		p.write_cache_bytes = 0;
+		p.wcache.bytes = 0;
 		compare(&p, text, thinks[i], DISK_ANY, &f);
 		assert_true(f.demerit_us > 1000);
 	}

@@ -44,7 +44,7 @@ static void profile_small(struct profile *p)
 {
 	MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p->capacity_lba = SIZE_BYTES / p->logical_sector_bytes / 8 * 8;
-	p->write_cache_bytes = 1 << 20;
+	p->wcache.bytes = 1 << 20;
 }
 
 #define RECOVER "recover " /* the command */
@@ -144,7 +144,7 @@ static uint64_t lose_power(uint64_t nth)
 	uint64_t at;
 
 	profile_small(&p);
-	p.gone_at_request = nth;
+	p.faults.gone_at_request = nth;
 	world_new(&w, &p, REWRITE);
 	sim_env(w.sim)->boot_id = BEFORE;
 	if (shown)
@@ -217,7 +217,7 @@ static int run_garbled(uint64_t at, const char *words, bool drops, bool *ret_is_
 
 	profile_small(&p);
 	if (drops)
-		p.miswrites.drop_from = 1;
+		p.faults.miswrites.drop_from = 1;
 	world_new(&w, &p, words);
 	garble(&w, at);
 	before = hash(&w);
@@ -410,7 +410,7 @@ static uint64_t lose_power_of_a_nameless_disk(void)
 		uint64_t at;
 
 		profile_small(&p);
-		p.gone_at_request = nth;
+		p.faults.gone_at_request = nth;
 		world_new(&w, &p, "--rewrite --rewrite-data=sda --count=3 --repeat=1 --sample=1M");
 		show_nothing(sim_device(w.sd));
 		sim_env(w.sim)->boot_id = BEFORE;
@@ -551,7 +551,7 @@ static void world_of_smr(struct world *w, const char *words, uint64_t gone_at, c
 	struct profile p;
 
 	MUST(profile_parse(&p, "shingled", text, strlen(text), &err));
-	p.gone_at_request = gone_at;
+	p.faults.gone_at_request = gone_at;
 	if (fail)
 		assert_int_equal(profile_add_fail(&p, fail), 0);
 	world_new(w, &p, words);

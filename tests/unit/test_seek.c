@@ -67,7 +67,7 @@ static void assert_figures(const struct sim_run *run, const char *disk, double r
 	assert_figure(run, "third_stroke_ns", truth_seek_third_ns(g), ratio);
 	assert_figure(run, "average_seek_ns", truth_seek_average_ns(g), ratio);
 	assert_figure(run, "full_stroke_ns", truth_seek_full_ns(g), ratio);
-	assert_true(fabs(sim_figure(run, "overhead_ns") - geometry_profile(g)->overhead_ms * 1e6) < 0.05e6);
+	assert_true(fabs(sim_figure(run, "overhead_ns") - geometry_profile(g)->ctl.overhead_ms * 1e6) < 0.05e6);
 	assert_true(fabs(sim_figure(run, "rotation_rpm") * truth_period_ns(g) / 60e9 - 1.0) < 10e-6);
 	print_message("%-28s t2t %+.3f third %+.3f average %+.3f full %+.3f ms", disk,
 	              (sim_figure(run, "track_to_track_ns") - truth_seek_track_ns(g)) * 1e-6,
@@ -104,12 +104,12 @@ static void check_intervals(const struct sim_run *run, struct cover *cover)
 
 	for (double d = 1; d < n; d++)
 		average += 2.0 * (n - d) / (n * n) * truth_seek_ns(g, d);
-	check_interval(run, "fit_a_ns", (p->settle_ms + p->seek_a_ms) * 1e6, cover);
-	check_interval(run, "fit_b_ns", p->seek_b_ms * sqrt(stroke) * 1e6, cover);
-	check_interval(run, "fit_c_ns", (p->settle_ms + p->seek_c_ms) * 1e6, cover);
-	check_interval(run, "fit_e_ns", p->seek_e_ms * stroke * 1e6, cover);
-	check_interval(run, "fit_knee_ratio", p->seek_knee / stroke, cover);
-	check_interval(run, "overhead_ns", p->overhead_ms * 1e6, cover);
+	check_interval(run, "fit_a_ns", (p->seek.settle_ms + p->seek.a_ms) * 1e6, cover);
+	check_interval(run, "fit_b_ns", p->seek.b_ms * sqrt(stroke) * 1e6, cover);
+	check_interval(run, "fit_c_ns", (p->seek.settle_ms + p->seek.c_ms) * 1e6, cover);
+	check_interval(run, "fit_e_ns", p->seek.e_ms * stroke * 1e6, cover);
+	check_interval(run, "fit_knee_ratio", p->seek.knee / stroke, cover);
+	check_interval(run, "overhead_ns", p->ctl.overhead_ms * 1e6, cover);
 	check_interval(run, "track_to_track_ns", truth_seek_track_ns(g), cover);
 	check_interval(run, "third_stroke_ns", truth_seek_ns(g, stroke / 3.0), cover);
 	check_interval(run, "average_seek_ns", average, cover);
@@ -148,8 +148,8 @@ TEST(over_few_tracks_the_head_switch_is_the_floor)
 		cleanup_run struct sim_run run = seek_on("--count=40 --slice=1ms --without=queue sda", rotating[i]);
 		const struct table *t = result_find_table(run.res, "near");
 		const struct geometry *g = geometry_of(&run);
-		double floor_ns = fmin(geometry_profile(g)->head_switch_ms * 1e6, truth_seek_track_ns(g)),
-		       most_ns = fmax(geometry_profile(g)->head_switch_ms * 1e6, geometry_seek_ns(g, 20));
+		double floor_ns = fmin(geometry_profile(g)->seek.head_switch_ms * 1e6, truth_seek_track_ns(g)),
+		       most_ns = fmax(geometry_profile(g)->seek.head_switch_ms * 1e6, geometry_seek_ns(g, 20));
 
 		assert_true(t->nrows >= 8);
 		for (size_t row = 0; row < t->nrows; row++) {
@@ -164,10 +164,10 @@ TEST(over_few_tracks_the_head_switch_is_the_floor)
 
 static void noise(struct profile *p)
 {
-	p->jitter_us = 30.0;
-	p->outlier_p = 0.01;
-	p->outlier_ms = 5.0;
-	p->retry_per_gb = 10.0;
+	p->noise.jitter_us = 30.0;
+	p->noise.outlier_p = 0.01;
+	p->noise.outlier_ms = 5.0;
+	p->noise.retry_per_gb = 10.0;
 }
 
 TEST(noise_and_outliers_do_not_bend_the_curve)
@@ -327,7 +327,7 @@ static void partly_trimmed(struct profile *p)
 static void partly_trimmed_without_a_cache(struct profile *p)
 {
 	partly_trimmed(p);
-	p->cache_bytes = 0;
+	p->cache.bytes = 0;
 }
 
 static void unreadable_at_37(struct profile *p)
@@ -348,7 +348,7 @@ TEST(what_is_in_one_place_does_not_decide_whether_it_rotates)
 
 	for (size_t i = 0; i < 3; i++) {
 		cleanup_run struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", change[i]);
-		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->spindle.rpm;
 
 		assert_true(isfinite(sim_figure(&run, "average_seek_with_overhead_ns")));
 		assert_int_equal(result_has_notice(run.res, "not-stored"), i < 2);
@@ -379,26 +379,26 @@ TEST(the_ticks_of_a_timer_are_no_rotation)
 /* It has to be flushed then: what passes it by otherwise is in test_seek_media.c. */
 static void no_other_way(struct profile *p)
 {
-	p->fua_reads = FUA_READS_BUFFER;
-	p->is_pre_read = true;
+	p->cache.fua_reads = FUA_READS_BUFFER;
+	p->cache.is_pre_read = true;
 }
 
 /* 64 MiB in pieces as small as what was asked for: no 256 blocks drive one out of it. */
 static void many_small_pieces(struct profile *p)
 {
-	p->cache_sizing = CACHE_BY_USE;
-	p->cache_bytes = 64u << 20;
-	p->segments = 4096;
-	p->read_ahead = false;
+	p->cache.sizing = CACHE_BY_USE;
+	p->cache.bytes = 64u << 20;
+	p->cache.segments = 4096;
+	p->cache.read_ahead = false;
 	no_other_way(p);
 }
 
 /* It takes 256 MiB, read for seconds before each round. */
 static void many_pieces_read_ahead(struct profile *p)
 {
-	p->cache_sizing = CACHE_BY_USE;
-	p->cache_bytes = 132u << 20;
-	p->segments = 916;
+	p->cache.sizing = CACHE_BY_USE;
+	p->cache.bytes = 132u << 20;
+	p->cache.segments = 916;
 	no_other_way(p);
 }
 
@@ -409,7 +409,7 @@ TEST(a_cache_of_many_pieces_is_flushed_by_volume)
 	for (size_t i = 0; i < 2; i++) {
 		cleanup_run struct sim_run run =
 			run_changed("--quick --without=curve,queue sda", "modern-4tb", change[i]);
-		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->spindle.rpm;
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
 	}
@@ -419,8 +419,8 @@ TEST(a_cache_of_many_pieces_is_flushed_by_volume)
 static void many_more_pieces(struct profile *p)
 {
 	many_pieces_read_ahead(p);
-	p->cache_bytes *= 4;
-	p->segments *= 4;
+	p->cache.bytes *= 4;
+	p->cache.segments *= 4;
 }
 
 /* A slow drive takes half a minute for as much: nothing is said of the machine, nor that it does not rotate. */
@@ -448,7 +448,7 @@ TEST(late_hits_do_not_hide_that_it_turns)
 		cleanup_run struct sim_run run =
 			run_on_wild(seeds[i / 2], i % 2 ? "--without=curve,queue --slice=10ms sda"
 		                                        : "--quick --without=curve,queue sda");
-		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->spindle.rpm;
 
 		assert_false(result_has_notice(run.res, "not-rotating"));
 		assert_false(result_has_notice(run.res, "says-rotating"));
@@ -504,14 +504,14 @@ TEST(random_reads_know_the_curve_where_aims_are_foiled)
 
 static void network_of_half_a_ms(struct profile *p)
 {
-	p->read_latency_us = 500.0;
-	p->latency_sigma = 0.3;
+	p->ssd.read_latency_us = 500.0;
+	p->ssd.latency_sigma = 0.3;
 }
 
 static void network_of_3_ms(struct profile *p)
 {
-	p->read_latency_us = 3000.0;
-	p->latency_sigma = 0.4;
+	p->ssd.read_latency_us = 3000.0;
+	p->ssd.latency_sigma = 0.4;
 }
 
 TEST(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed)

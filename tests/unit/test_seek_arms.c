@@ -32,9 +32,9 @@ static struct profile with_arms(const char *name, enum arms arms, double density
 	struct err err;
 
 	load(&p, name);
-	p.arms = arms;
+	p.arms.kind = arms;
 	p.capacity_lba = arms == ARMS_ONE ? p.capacity_lba : 0; /* all that there is */
-	p.joined_density = density;
+	p.arms.joined_density = density;
 	p.seed = seed;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	return p;

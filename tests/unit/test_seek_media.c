@@ -23,9 +23,9 @@ static void load_with_large_cache(struct profile *p)
 	struct err err;
 
 	load(p, "modern-4tb");
-	p->cache_sizing = CACHE_BY_USE;
-	p->cache_bytes = 2ull << 30;
-	p->segments = 4096;
+	p->cache.sizing = CACHE_BY_USE;
+	p->cache.bytes = 2ull << 30;
+	p->cache.segments = 4096;
 	assert_int_equal(profile_finish(p, &err), 0);
 }
 
@@ -47,7 +47,7 @@ TEST(fua_passes_a_cache_by_that_does_not_forget)
 	load_with_large_cache(&p);
 	run = seek_on(&p, "--quick sda", SIM_VERIFY_TRUE);
 	assert_non_null(strstr(notice_of(&run, "past-cache"), "FUA"));
-	assert_rpm(&run, p.rpm, 30e-6);
+	assert_rpm(&run, p.spindle.rpm, 30e-6);
 	assert_false(result_has_notice(run.res, "cache-holds"));
 	assert_true(run.res->status == STATUS_COMPLETE || run.res->status == STATUS_ENDED_EARLY);
 	t = result_find_table(run.res, "spans");
@@ -63,10 +63,10 @@ TEST(without_fua_the_rotation_is_from_what_was_never_read)
 		cleanup_run struct sim_run run = { 0 };
 
 		load_with_large_cache(&p);
-		p.fua_reads = is_answered ? FUA_READS_BUFFER : FUA_READS_MEDIA;
+		p.cache.fua_reads = is_answered ? FUA_READS_BUFFER : FUA_READS_MEDIA;
 		run = seek_on(&p, "--quick sda", is_answered ? SIM_VERIFY_TRUE : SIM_VERIFY_UNKNOWN);
 		assert_non_null(strstr(notice_of(&run, "past-cache"), "read only once"));
-		assert_rpm(&run, p.rpm, 60e-6);
+		assert_rpm(&run, p.spindle.rpm, 60e-6);
 		assert_false(result_has_notice(run.res, "cache-holds"));
 		assert_int_equal(run.res->status, STATUS_COMPLETE); /* FUA that is not known is no fault */
 	}
@@ -79,8 +79,8 @@ TEST(a_cache_that_hides_all_is_still_told)
 	cleanup_run struct sim_run run = { 0 };
 
 	load_with_large_cache(&p);
-	p.fua_reads = FUA_READS_BUFFER;
-	p.is_pre_read = true;
+	p.cache.fua_reads = FUA_READS_BUFFER;
+	p.cache.is_pre_read = true;
 	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "cache-holds"));
@@ -93,7 +93,7 @@ TEST(a_small_cache_forgets)
 	struct sim_run run;
 	PROFILE(p, "ibm-deskstar-60gxp");
 
-	p.segments = 16;
+	p.cache.segments = 16;
 	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
 	assert_non_null(result_find_figure(run.res, "cleared_bytes"));
 	sim_run_end(&run);
@@ -109,18 +109,18 @@ static void assert_holds(const struct sim_run *run, const char *name, double tru
 
 static void restarts(struct profile *p)
 {
-	p->restart_ms = 0.3;
+	p->seek.restart_ms = 0.3;
 }
 
 static void answers_ahead_like_hits(struct profile *p)
 {
-	p->ahead_overhead = OVERHEAD_HIT;
+	p->cache.ahead_overhead = OVERHEAD_HIT;
 }
 
 /* A head that switches more slowly than the arm moves to the next cylinder, and tracks that follow head by head. */
 static void switches_slowly(struct profile *p)
 {
-	p->head_switch_ms = 1.7 * (p->settle_ms + p->seek_a_ms);
+	p->seek.head_switch_ms = 1.7 * (p->seek.settle_ms + p->seek.a_ms);
 	for (size_t i = 0; i < p->nzones; i++)
 		p->zones[i].head_skew = p->zones[i].band_skew = (double)NAN;
 }
@@ -158,7 +158,7 @@ TEST(a_slow_switch_of_heads_is_not_taken_for_the_arm)
 
 static void restarts_not(struct profile *p)
 {
-	p->restart_ms = 0.0;
+	p->seek.restart_ms = 0.0;
 }
 
 /* Returns to a track take the overhead and 0.3 ms; reads that go on with the stream, the overhead alone. */

@@ -34,7 +34,7 @@ TEST(what_a_scheduler_gains_is_not_said_to_be_the_drives)
 		const char *text;
 		PROFILE(p, "modern-4tb");
 
-		p.queue_depth = cases[i].depth;
+		p.ctl.queue_depth = cases[i].depth;
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = seek_on(&p, "--count=40 --without=curve sda", cases[i].scheduler);
 		text = notice_of(&run, "queue-order");

@@ -174,7 +174,7 @@ TEST(without_a_cache_no_span_is_left_out)
 		struct sim_run run;
 		double worst;
 
-		p.cache_bytes = p.write_cache_bytes = 0;
+		p.cache.bytes = p.wcache.bytes = 0;
 
 		g = disk_of(sim, &p);
 		run_words(&run, sim, "--precision=0.4% --slice=30s --without=curve,queue sda");

@@ -20,10 +20,10 @@ static struct sim_run seek_writing(struct profile *p, uint64_t seed, bool has_ca
 
 	p->seed = seed;
 	if (!has_cache)
-		p->write_cache_bytes = 0;
+		p->wcache.bytes = 0;
 	assert_int_equal(profile_finish(p, &err), 0);
 	(void)snprintf(words, sizeof(words), "%s--write --without=queue --seed=%d --destroy-data=%s sda", more,
-	               (int)seed, p->serial);
+	               (int)seed, p->reported.serial);
 	(void)sim_add_disk(run.sim, p, "sda");
 	sim_set_contents(run.sim, false);
 	if (sim_run(&run) < 0)
@@ -71,7 +71,7 @@ TEST(intervals_hold_what_reads_take_and_the_time_to_settle)
 			PROFILE(p, names[i]);
 
 			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
-			more = p.write_settle_ms * 1e6;
+			more = p.seek.write_settle_ms * 1e6;
 			run = seek_writing(&p, seed, false, "");
 			g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 			last = last_cylinder(g);
@@ -96,7 +96,7 @@ TEST(a_write_cache_is_told_and_no_seek_time_of_writes)
 	struct sim_run run;
 	PROFILE(p, "modern-4tb");
 
-	assert_true(p.has_write_cache && p.write_cache_bytes > 0);
+	assert_true(p.wcache.is_on && p.wcache.bytes > 0);
 	run = seek_writing(&p, 1, true, "");
 	assert_true(result_has_notice(run.res, "write-cache"));
 	assert_null(result_find_figure(run.res, "write_average_seek_ns"));
@@ -123,7 +123,7 @@ TEST(a_short_run_holds_its_few_writes_against_the_curve_of_reads)
 		PROFILE(p, "quantum-fireball-tm2110a");
 
 		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
-		more = p.write_settle_ms * 1e6;
+		more = p.seek.write_settle_ms * 1e6;
 		run = seek_writing(&p, seed, false, "--quick ");
 		g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		judge(&run, "write_average_seek_ns", truth_seek_average_of_ns(g, last_cylinder(g) + 1) + more,

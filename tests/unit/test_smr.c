@@ -175,8 +175,8 @@ TEST(slow_caches_and_crowded_bands_are_told_apart)
 		cleanup_run struct sim_run run = { 0 };
 
 		MUST(profile_wild(&p, v[i].seed, NULL, &err));
-		assert_true(p.mcache_entries > 0);
-		(void)snprintf(p.serial, sizeof(p.serial), "SMRTEST1");
+		assert_true(p.mcache.entries > 0);
+		(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 		run = run_on(&p, "--seed=226 " WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(verdict(&run), v[i].verdict);
@@ -254,7 +254,7 @@ TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 			struct disk_counters c;
 
 			MUST(profile_wild(&p, seed, classes[i], &err));
-			(void)snprintf(p.serial, sizeof(p.serial), "SMRTEST1");
+			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 			run = run_on(&p, "--time=60s " WRITE);
 			assert_int_equal(sim_run(&run), 0);
 			assert_string_not_equal(verdict(&run), "yes");

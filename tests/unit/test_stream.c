@@ -176,7 +176,7 @@ TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 	const struct table *t;
 
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
-	p.gone_at_s = 5.0;
+	p.faults.gone_at_s = 5.0;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	(void)sim_add_disk(sim, &p, "sda");
 	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");

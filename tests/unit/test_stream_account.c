@@ -206,7 +206,7 @@ static uint64_t one_random_run(uint64_t seed)
 		assert_int_equal(profile_random(&p, seed * 10 + i, &limits, &err), 0);
 		(void)sim_add_disk(sim, &p, name);
 		strcat(strcat(names, " "), name);
-		strcat(strcat(consent, " --destroy-data="), p.serial);
+		strcat(strcat(consent, " --destroy-data="), p.reported.serial);
 		if (w.block % sim_device(sim_find(sim, name))->logical_block_bytes)
 			w.block = (w.block + 4095) / 4096 * 4096;
 	}

@@ -602,8 +602,8 @@ TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 		struct profile p;
 
 		load(&p, "ibm-deskstar-60gxp");
-		p.gone_at_s = 5.0;
-		p.gone = GONE_ZERO;
+		p.faults.gone_at_s = 5.0;
+		p.faults.gone = GONE_ZERO;
 		add(sim, &p, i ? "sdb" : "sda");
 	}
 	sim_set_contents(sim, false);

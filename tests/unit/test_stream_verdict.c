@@ -48,12 +48,12 @@ static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 	}
 	p->capacity_lba = 0;
 	p->seed = rng_u64(rng);
-	p->write_cache_bytes /= SLOWER;
-	p->has_write_cache = (uint32_t)rng_below(rng, 2);
-	p->retry_per_gb = rng_below(rng, 2) ? 20.0 * rng_double(rng) : 0.0;
-	p->jitter_us = rng_below(rng, 2) ? 300.0 * rng_double(rng) : 0.0;
-	p->outlier_p = rng_below(rng, 3) ? 0.0 : 0.002;
-	p->outlier_ms = 20.0;
+	p->wcache.bytes /= SLOWER;
+	p->wcache.is_on = (uint32_t)rng_below(rng, 2);
+	p->noise.retry_per_gb = rng_below(rng, 2) ? 20.0 * rng_double(rng) : 0.0;
+	p->noise.jitter_us = rng_below(rng, 2) ? 300.0 * rng_double(rng) : 0.0;
+	p->noise.outlier_p = rng_below(rng, 3) ? 0.0 : 0.002;
+	p->noise.outlier_ms = 20.0;
 	if (profile_finish(p, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -75,7 +75,7 @@ static void draw(struct array *a, uint64_t seed)
 	first = rng_below(&rng, 4);
 	for (unsigned i = 0; i < a->ndisks; i++) {
 		draw_disk(&a->p[i], &rng, names[i && rng_below(&rng, 3) == 0 ? rng_below(&rng, 4) : first]);
-		(void)snprintf(a->p[i].serial, sizeof(a->p[i].serial), "STREAM%04u", i);
+		(void)snprintf(a->p[i].reported.serial, sizeof(a->p[i].reported.serial), "STREAM%04u", i);
 	}
 }
 
@@ -95,7 +95,8 @@ static struct sim_run play(const struct array *a, double rate, double time_s)
 	for (unsigned i = 0; i < a->ndisks; i++) {
 		(void)sim_add_disk(run.sim, &a->p[i], names[i]);
 		if (a->writes)
-			n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=%s", a->p[i].serial);
+			n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=%s",
+			              a->p[i].reported.serial);
 	}
 	for (unsigned i = 0; i < a->ndisks; i++)
 		n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[i]);
@@ -231,7 +232,7 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 			struct err err = { 0 };
 
 			assert_int_equal(profile_load(&p, path, &err), 0);
-			(void)snprintf(p.serial, sizeof(p.serial), "STREAM%04u", k);
+			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "STREAM%04u", k);
 			if (profile_finish(&p, &err) < 0)
 				fail_msg("%s", err.text);
 			(void)sim_add_disk(run.sim, &p, names[k]);
@@ -279,7 +280,7 @@ TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
 	struct err err;
 
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
-	p.gone_at_s = 5.0;
+	p.faults.gone_at_s = 5.0;
 	(void)sim_add_disk(run.sim, &p, "sda");
 	profile_done(&p);
 	MUST_RUN(run);

@@ -39,8 +39,8 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 		PROFILE(p, disks[i].profile);
 
 		if (disks[i].is_sequential) {
-			p.ahead_when = AHEAD_SEQUENTIAL;
-			p.queue_depth = 1;
+			p.cache.ahead_when = AHEAD_SEQUENTIAL;
+			p.ctl.queue_depth = 1;
 		}
 		for (size_t k = 0; k < n; k++)
 			plant(&p, disks[i].first + k * disks[i].step, p.physical_sector_bytes / p.logical_sector_bytes,
@@ -81,7 +81,7 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
-	p.retry_per_gb = 40;
+	p.noise.retry_per_gb = 40;
 	plant(&p, 9999992, 8, 1);
 	run = run_on(&p, "--range=-8GB sda");
 	assert_false(result_has_notice(run.res, "insensitive"));
@@ -98,7 +98,7 @@ TEST(what_hides_weak_places_is_reported)
 	double truth;
 	PROFILE(p, "modern-4tb");
 
-	p.retry_per_gb = 400;
+	p.noise.retry_per_gb = 400;
 	run = run_on(&p, "--range=-30GB sda");
 	assert_true(result_has_notice(run.res, "insensitive"));
 	print_message("%.1f s scanning, %.1f s again, %.1f ms\n", sim_figure(&run, "scan_s"),
@@ -106,7 +106,7 @@ TEST(what_hides_weak_places_is_reported)
 	assert_true(sim_figure(&run, "least_over_ns") > 8e6);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	sim_run_end(&run);
-	p.retry_per_gb = 0;
+	p.noise.retry_per_gb = 0;
 	run = run_on(&p, "--range=-10GB sda");
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
@@ -163,7 +163,7 @@ TEST(of_healthy_wild_disks_nothing_is_called_weak)
 		cleanup_run struct sim_run run = { 0 };
 		DRAWN(p, seed, NULL);
 
-		if (strstr(p.name, "dying") || p.weak_share > 0) /* weak tracks are weak */
+		if (strstr(p.name, "dying") || p.media.weak_share > 0) /* weak tracks are weak */
 			continue;
 		n++;
 		run = run_on(&p, "--range=-1% sda");
@@ -686,7 +686,7 @@ static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 {
 	PROFILE(p, "tiny");
 
-	p.gone_at_request = gone_at;
+	p.faults.gone_at_request = gone_at;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(profile_add_slow(&p, &(struct profile_slow){ .lba = i ? WEAK_STAYS : WEAK_HEALS,
 		                                                              .count = 1,
@@ -802,10 +802,10 @@ TEST(verify_commands_find_what_reading_finds)
 		cleanup_run struct sim_run run = { 0 };
 		struct ops n;
 
-		p.interface_bytes_per_s = i ? 80e6 : 600e6;
+		p.path.interface_bytes_per_s = i ? 80e6 : 600e6;
 		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, "--verify-command --range=-5GB sda", &run, &n), 0);
 		print_message("at %.0f MB/s: %d verified, %.1f MB read; %.1f MB/s, ratio %.2f\n",
-		              p.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
+		              p.path.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
 		              sim_figure(&run, "rate_bytes_per_s") * 1e-6, sim_figure(&run, "verify_rate_ratio"));
 		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
 		assert_int_equal(count_kind(run.res, "unreadable", 9000000), 1);

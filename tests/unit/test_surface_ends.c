@@ -221,7 +221,7 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		cleanup_run struct sim_run run = { 0 };
 		PROFILE(p, "modern-4tb");
 
-		p.retry_per_gb = 0;
+		p.noise.retry_per_gb = 0;
 		if (i == 2)
 			plant(&p, 4000000, 8, 1);
 		run = run_on(&p, runs[i].words);

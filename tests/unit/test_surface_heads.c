@@ -110,9 +110,9 @@ TEST(geometry_tells_which_surface_each_sector_is_on)
 
 static void weaken(struct profile *p, uint32_t surface, double share, double chance)
 {
-	p->weak_share = share;
-	p->weak_p = chance;
-	p->weak_surface = surface;
+	p->media.weak_share = share;
+	p->media.weak_p = chance;
+	p->media.weak_surface = surface;
 	MUST(profile_finish(p, &err));
 }
 
@@ -135,7 +135,7 @@ TEST(a_head_that_loses_revolutions_is_named)
 		PROFILE(p, runs[i].disk);
 
 		assert_true(learn(&p, "sda"));
-		p.retry_per_gb = runs[i].retry_per_gb;
+		p.noise.retry_per_gb = runs[i].retry_per_gb;
 		weaken(&p, 3, runs[i].share, runs[i].chance);
 		run = scan(&p, runs[i].words);
 		t = result_find_table(run.res, "by_head");
@@ -163,9 +163,9 @@ TEST(where_heads_are_alike_none_is_blamed)
 		PROFILE(p, "quantum-fireball-tm2110a");
 
 		p.seed = seed;
-		p.retry_per_gb = seed % 3 ? (double)(1 << seed % 8) : 0;
-		p.unrest_sigma = seed % 2 ? 2 : 0; /* lost in bursts */
-		p.unrest_s = 5;
+		p.noise.retry_per_gb = seed % 3 ? (double)(1 << seed % 8) : 0;
+		p.noise.unrest_sigma = seed % 2 ? 2 : 0; /* lost in bursts */
+		p.noise.unrest_s = 5;
 		if (seed % 5 == 0) { /* all tracks of one surface, at one place */
 			for (uint64_t k = 0; k < 40; k++) {
 				const struct profile_slow s = {
@@ -176,7 +176,7 @@ TEST(where_heads_are_alike_none_is_blamed)
 			}
 		}
 		if (seed % 4 == 0)
-			p.weak_share = 0.05, p.weak_p = 0.5;
+			p.media.weak_share = 0.05, p.media.weak_p = 0.5;
 		MUST(profile_finish(&p, &err));
 		run = scan(&p, "");
 		if (bad_head(run.res) >= 0)
@@ -238,7 +238,7 @@ TEST(compare_tells_that_a_head_has_become_worse)
 		PROFILE(p, "quantum-fireball-tm2110a");
 
 		assert_true(learn(&p, "sda"));
-		p.retry_per_gb = 40;
+		p.noise.retry_per_gb = 40;
 		weaken(&p, 2, k ? 0.4 : 0, 0.5);
 		runs[k] = scan(&p, "");
 		res[k] = runs[k].res;

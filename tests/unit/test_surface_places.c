@@ -123,7 +123,7 @@ TEST(what_hides_weak_places_is_reported_and_only_there)
 		cleanup_run struct sim_run run = { 0 };
 
 		if (cases[i].interface_bytes_per_s > 0)
-			p.interface_bytes_per_s = cases[i].interface_bytes_per_s;
+			p.path.interface_bytes_per_s = cases[i].interface_bytes_per_s;
 		if (cases[i].is_quiet)
 			MUST(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err));
 		run = run_on(&p, cases[i].words);
@@ -153,7 +153,7 @@ TEST(a_place_is_read_beside_both_sides_of_it)
 	cleanup_run struct sim_run run = { 0 };
 	DRAWN(p, 3029, NULL);
 
-	p.trimmed_us = 1500; /* no hit of the cache, by time */
+	p.media.trimmed_us = 1500; /* no hit of the cache, by time */
 	for (uint64_t k = 0; k < 40; k++) {
 		const struct profile_range hole = { .lba = 72000000 + 240000 * k, .count = 180000 };
 

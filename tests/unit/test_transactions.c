@@ -171,10 +171,10 @@ static struct profile server(void)
 {
 	struct profile p = profile_named("ssd-sata");
 
-	p.channels = 1;
-	p.read_latency_us = 6000;
-	p.channel_bytes_per_s = 400e6;
-	p.overhead_ms = p.hit_overhead_ms = 0;
+	p.ssd.channels = 1;
+	p.ssd.read_latency_us = 6000;
+	p.ssd.channel_bytes_per_s = 400e6;
+	p.ctl.overhead_ms = p.ctl.hit_overhead_ms = 0;
 	MUST(profile_finish(&p, &err));
 	return p;
 }

@@ -29,7 +29,7 @@ static double stream_ns(struct run *r, uint64_t first, uint64_t end, uint32_t bl
 		assert_true(r->done.res > 0);
 		if (done == first)
 			begin = r->done.arrival_ns +
-			        (uint64_t)(1e6 * r->p.overhead_ms + r->done.seek_ns + r->done.latency_ns + 0.5);
+			        (uint64_t)(1e6 * r->p.ctl.overhead_ms + r->done.seek_ns + r->done.latency_ns + 0.5);
 		done += (uint64_t)r->done.res;
 		give(r, &at, end, block);
 	}
@@ -88,9 +88,9 @@ TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 
 		run_load(&r, traced[i]);
 		disk_free(r.d);
-		r.p.interface_bytes_per_s = 1e9;
-		r.p.queue_depth = 32;
-		r.p.read_watermark = 0;
+		r.p.path.interface_bytes_per_s = 1e9;
+		r.p.ctl.queue_depth = 32;
+		r.p.ctl.read_watermark = 0;
 		r.d = disk_new(&r.p, r.now);
 		assert_non_null(r.d);
 		check_zones(&r, 16 << 20);
@@ -129,10 +129,10 @@ TEST(any_random_disk_streams_in_its_true_time_with_all_its_defects)
 		double got, want;
 
 		MUST(profile_random(&r.p, seed, &limits, &err));
-		r.p.interface_bytes_per_s = 1e10;
-		if (r.p.cache_bytes == 0) { /* without read-ahead a stream of requests is none */
-			r.p.cache_bytes = 4 << 20;
-			r.p.segments = 1;
+		r.p.path.interface_bytes_per_s = 1e10;
+		if (r.p.cache.bytes == 0) { /* without read-ahead a stream of requests is none */
+			r.p.cache.bytes = 4 << 20;
+			r.p.cache.segments = 1;
 		}
 		r.d = disk_new(&r.p, 0);
 		size = disk_size_bytes(r.d, 0);
@@ -246,7 +246,7 @@ TEST(random_service_times_have_the_exact_expectation)
 
 			run_load(&r, names[i]);
 			disk_free(r.d);
-			r.p.cache_bytes = 0; /* the expectation is one without hits */
+			r.p.cache.bytes = 0; /* the expectation is one without hits */
 			r.d = disk_new(&r.p, 0);
 			size = disk_size_bytes(r.d, 0);
 			span = spans[k] && spans[k] < size ? spans[k] : size / 4096 * 4096;
@@ -263,7 +263,7 @@ TEST(lost_revolutions_are_in_the_truth)
 	run_load(&r, "tiny");
 	plain = truth_stream_ns(disk_geometry(r.d), 0, disk_size_bytes(r.d, 0));
 	disk_free(r.d);
-	r.p.retry_per_gb = 5000; /* about 2000, each at random */
+	r.p.noise.retry_per_gb = 5000; /* about 2000, each at random */
 	r.d = disk_new(&r.p, 0);
 	want = truth_stream_ns(disk_geometry(r.d), 0, disk_size_bytes(r.d, 0));
 	assert_true(fabs(want - plain - 0.393216 * 5000 * 60e9 / 7200) < 1);

@@ -126,7 +126,7 @@ TEST(where_revolutions_are_lost_the_first_pass_has_long_samples)
 		const struct table *t;
 		PROFILE(p, "maxtor-diamondmax-80");
 
-		p.retry_per_gb = retries_per_gb[i];
+		p.noise.retry_per_gb = retries_per_gb[i];
 		run = zones_on(&p, "sda");
 		t = result_find_table(run.res, "samples");
 		for (size_t r = 0; r < t->nrows; r++)
@@ -326,8 +326,8 @@ TEST(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit)
 	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "ssd-sata");
 
-	p.limit_bytes_per_s = 60e6;
-	p.credit_bytes = 2000000000;
+	p.path.limit_bytes_per_s = 60e6;
+	p.path.credit_bytes = 2000000000;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_on(&p, "sda");
 	print_message("at first %.1f MB/s, later %.1f MB/s, %.2f GB until then\n",
@@ -372,7 +372,7 @@ TEST(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have)
 		load(&p, "ssd-sata");
 		p.capacity_lba = 16384;
 		p.seed = seed;
-		p.jitter_us = 3000; /* more than the pieces take */
+		p.noise.jitter_us = 3000; /* more than the pieces take */
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = zones_on(&p, "--write --destroy-data=SIM00000SSD sda");
 		t = result_find_table(run.res, "samples");
@@ -456,10 +456,10 @@ TEST(writing_behind_a_cache_is_at_the_pace_of_the_media)
 		char words[100];
 		PROFILE(p, cases[i].profile);
 
-		p.write_cache_bytes = cases[i].cache_bytes;
-		p.is_flush_ignored = cases[i].is_flush_ignored;
+		p.wcache.bytes = cases[i].cache_bytes;
+		p.wcache.is_flush_ignored = cases[i].is_flush_ignored;
 		assert_int_equal(profile_finish(&p, &err), 0);
-		(void)snprintf(words, sizeof(words), "--write --destroy-data=%s --zones sda", p.serial);
+		(void)snprintf(words, sizeof(words), "--write --destroy-data=%s --zones sda", p.reported.serial);
 		run = zones_on(&p, words);
 		assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"), cases[i].is_flush_ignored);
 		assert_false(result_has_notice(run.res, "token-bucket"));
@@ -515,7 +515,7 @@ TEST(a_flush_is_not_told_for_early_where_the_host_stood_still)
 		struct err err = { 0 };
 		PROFILE(p, "modern-4tb");
 
-		p.write_cache_bytes = 32 << 20;
+		p.wcache.bytes = 32 << 20;
 		assert_int_equal(profile_finish(&p, &err), 0);
 		(void)sim_add_disk(run.sim, &p, "sda");
 		sim_set_contents(run.sim, false);
@@ -538,7 +538,7 @@ TEST(putting_back_stops_where_a_flush_ends_early)
 	uint64_t before;
 	PROFILE(p, "modern-4tb");
 
-	p.is_flush_ignored = true;
+	p.wcache.is_flush_ignored = true;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	before = disk_contents_hash(sim_model(sim_add_disk(run.sim, &p, "sda")));
 	assert_int_equal(sim_run(&run), -EIO);

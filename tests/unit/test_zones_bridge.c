@@ -27,8 +27,8 @@ static double mean_of(uint64_t seed, uint64_t reported_bytes, double *ret_reques
 	double mean;
 
 	assert_int_equal(profile_wild(&p, seed, "bridge", &err), 0);
-	p.bridge_bytes = PIECE_BYTES;
-	p.reported_request_bytes = reported_bytes;
+	p.path.bridge_bytes = PIECE_BYTES;
+	p.reported.request_bytes = reported_bytes;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_seeded(&p, seed);
 	mean = figure_number(result_find_figure(run.res, "mean_bytes_per_s"));
@@ -143,8 +143,8 @@ TEST(where_each_request_costs_time_it_is_reported)
 
 		MUST(profile_load(&p, SIMDISK_PROFILES "/modern-4tb.disk", &err));
 		if (is_slow) {
-			p.interface_bytes_per_s = 40e6;
-			p.cache_bytes = 2048 << 10;
+			p.path.interface_bytes_per_s = 40e6;
+			p.cache.bytes = 2048 << 10;
 		}
 		MUST(profile_finish(&p, &err));
 		(void)sim_add_disk(run.sim, &p, "sda");

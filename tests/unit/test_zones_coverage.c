@@ -87,8 +87,8 @@ TEST(the_intervals_hold_the_truth_on_the_profiles)
 		struct sim_run run;
 		PROFILE(p, names[k % n]);
 
-		p.jitter_us = JITTER_US;
-		p.retry_per_gb = RETRY_PER_GB;
+		p.noise.jitter_us = JITTER_US;
+		p.noise.retry_per_gb = RETRY_PER_GB;
 		p.seed = k + 1;
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = zones_seeded(&p, k + 1);
@@ -116,7 +116,7 @@ static bool random_disk(struct profile *p, uint64_t seed, uint32_t slow_regions,
 	struct err err = { 0 };
 
 	assert_int_equal(profile_random(p, seed, &limits, &err), 0);
-	return p->cache_bytes || p->queue_depth > 1;
+	return p->cache.bytes || p->ctl.queue_depth > 1;
 }
 
 static size_t count_false(const struct sim_run *run, uint64_t seed)

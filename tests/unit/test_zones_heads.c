@@ -104,8 +104,8 @@ static struct sim_run variant(struct rng *rng, uint64_t seed, size_t heads, doub
 	}
 	if (profile_parse(&p, "variant", text, n, &err) < 0)
 		fail_msg("%s", err.text);
-	p.jitter_us = JITTER_US;
-	p.retry_per_gb = RETRY_PER_GB;
+	p.noise.jitter_us = JITTER_US;
+	p.noise.retry_per_gb = RETRY_PER_GB;
 	p.seed = seed;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);

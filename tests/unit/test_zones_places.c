@@ -65,7 +65,7 @@ static bool random_disk(struct profile *p, uint64_t seed, const struct profile_l
 	struct err err = { 0 };
 
 	assert_int_equal(profile_random(p, seed, limits, &err), 0);
-	return p->cache_bytes || p->queue_depth > 1;
+	return p->cache.bytes || p->ctl.queue_depth > 1;
 }
 
 TEST(reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact)
@@ -254,7 +254,7 @@ static double last_request(const char *name, double retry_per_gb, double *ret_us
 	double request;
 	PROFILE(p, name);
 
-	p.retry_per_gb = retry_per_gb;
+	p.noise.retry_per_gb = retry_per_gb;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_on(&p, "sda");
 	request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");
@@ -417,15 +417,15 @@ TEST(the_interface_is_known_of_drives_that_give_up_what_they_sent)
 	struct err err;
 	PROFILE(p, "modern-4tb");
 
-	p.drops_read = true;
+	p.cache.drops_read = true;
 	run = zones_on(&p, "--zones=start sda");
 	print_message("from the buffer: %.0f of %.0f MB/s\n", sim_figure(&run, "interface_bytes_per_s") / 1e6,
-	              p.interface_bytes_per_s / 1e6);
-	assert_true(fabs(sim_figure(&run, "interface_bytes_per_s") / p.interface_bytes_per_s - 1.0) < 0.1);
+	              p.path.interface_bytes_per_s / 1e6);
+	assert_true(fabs(sim_figure(&run, "interface_bytes_per_s") / p.path.interface_bytes_per_s - 1.0) < 0.1);
 	sim_run_end(&run);
 	profile_done(&p);
 	assert_int_equal(profile_wild(&p, 330207, NULL, &err), 0);
-	assert_true(p.drops_read);
+	assert_true(p.cache.drops_read);
 	run = zones_seeded(&p, 330207);
 	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
 	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 4);
@@ -441,10 +441,10 @@ static size_t samples_of(bool is_asleep, bool *ret_told)
 	size_t n;
 	PROFILE(p, "modern-4tb");
 
-	p.begins_asleep = is_asleep;
-	p.standby_s = SLEEP_S;
-	p.retry_per_gb = RETRY_PER_GB;
-	p.jitter_us = JITTER_US;
+	p.own.begins_asleep = is_asleep;
+	p.own.standby_s = SLEEP_S;
+	p.noise.retry_per_gb = RETRY_PER_GB;
+	p.noise.jitter_us = JITTER_US;
 	run = zones_on(&p, "--seed=1 sda");
 	n = result_find_table(run.res, "samples")->nrows;
 	*ret_told = result_has_notice(run.res, "spin-up");

@@ -41,7 +41,7 @@ static double lost_in(const struct profile *p, const struct truth_region *r)
 	double lost;
 
 	assert_int_equal(profile_copy(&healthy, p), 0);
-	healthy.nslows = 0;
+	healthy.media.nslows = 0;
 	g = geometry_new(&healthy);
 	assert_non_null(g);
 	lost = 1.0 - r->rate_bytes_per_s / truth_rate(g, r->first_byte, r->end_byte);
@@ -137,7 +137,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 		cleanup_profile struct profile p = { 0 };
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		if (p.cache_bytes || p.queue_depth > 1) /* else it cannot stream */
+		if (p.cache.bytes || p.ctl.queue_depth > 1) /* else it cannot stream */
 			count_regions(&p, seed, &c);
 	}
 	check_counts(&c, "disks of up to 100 GB", 2); /* of 93 with these seeds */
@@ -158,7 +158,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_di
 		cleanup_profile struct profile p = { 0 };
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		if (p.cache_bytes || p.queue_depth > 1)
+		if (p.cache.bytes || p.ctl.queue_depth > 1)
 			count_regions(&p, seed, &c);
 	}
 	/* With these seeds two of 14 are missed. */
@@ -170,7 +170,7 @@ static void slow_sample(struct profile *p, const struct sim_run *run, size_t row
 {
 	const struct table *t = result_find_table(run->res, "samples");
 	double from = number(t, row, "counted_from_bytes"), end = number(t, row, "end_bytes");
-	double per_rev = number(t, row, "rate_bytes_per_s") * 60.0 / p->rpm;
+	double per_rev = number(t, row, "rate_bytes_per_s") * 60.0 / p->spindle.rpm;
 	struct profile_slow s = { .lba = (uint64_t)from / p->logical_sector_bytes,
 		                  .count = (uint64_t)(end - from) / p->logical_sector_bytes,
 		                  .every = (uint32_t)(per_rev * (1.0 - lost) / lost / p->physical_sector_bytes),
@@ -192,7 +192,7 @@ TEST(a_region_of_exactly_one_sample_is_told)
 		struct sim_run run;
 		PROFILE(p, names[k % 5]);
 
-		p.jitter_us = JITTER_US;
+		p.noise.jitter_us = JITTER_US;
 		p.seed = k + 1;
 		run = zones_seeded(&p, k + 1);
 		slow_sample(&p, &run, 5 + 11 * k % 170, sim_figure(&run, "slow_least_loss_ratio") + 0.1);

@@ -11,18 +11,18 @@
 
 static void fill_tracks(const struct profile *p, size_t arm, uint32_t surface, uint32_t *spt)
 {
-	if (p->arms != ARMS_JOINED) {
+	if (p->arms.kind != ARMS_JOINED) {
 		if ((surface < p->surfaces / 2) != (arm == 0))
 			*spt = 0;
 	} else if (arm == 1 && *spt) {
-		*spt = (uint32_t)fmax(1, round(*spt * p->joined_density));
+		*spt = (uint32_t)fmax(1, round(*spt * p->arms.joined_density));
 	}
 }
 
 bool arms_fill(struct geometry *g)
 {
 	const struct profile *p = g->p;
-	uint64_t stripe = p->arm_stripe_bytes / p->logical_sector_bytes;
+	uint64_t stripe = p->arms.stripe_bytes / p->logical_sector_bytes;
 	size_t i, z;
 	uint32_t s;
 
@@ -31,20 +31,20 @@ bool arms_fill(struct geometry *g)
 
 		if (profile_copy(arm, p) < 0)
 			return false;
-		arm->arms = ARMS_ONE;
+		arm->arms.kind = ARMS_ONE;
 		arm->capacity_lba = 0;
 		arm->seed += i;
 		for (z = 0; z < arm->nzones; z++)
 			for (s = 0; s < PROFILE_SURFACES_MAX; s++)
 				fill_tracks(p, i, s, &arm->zones[z].spt[s]);
-		if (p->arms == ARMS_JOINED && i == 1)
-			arm->nskips = 0; /* the list is the first one's */
+		if (p->arms.kind == ARMS_JOINED && i == 1)
+			arm->media.nskips = 0; /* the list is the first one's */
 		g->arm[i] = geometry_new(arm);
 		if (!g->arm[i])
 			return false;
 		arm->capacity_lba = geometry_lbas(g->arm[i]);
 	}
-	if (p->arms != ARMS_INTERLEAVED) {
+	if (p->arms.kind != ARMS_INTERLEAVED) {
 		g->lbas = g->arm[0]->lbas + g->arm[1]->lbas;
 	} else {
 		uint64_t least = g->arm[0]->lbas < g->arm[1]->lbas ? g->arm[0]->lbas : g->arm[1]->lbas;
@@ -58,7 +58,7 @@ bool arms_fill(struct geometry *g)
 /* Bytes of an interleaved arm before a byte of the disk. */
 static uint64_t before(const struct geometry *g, size_t arm, uint64_t byte)
 {
-	uint64_t stripe = g->p->arm_stripe_bytes, k = byte / stripe, sum = k / 2 * stripe;
+	uint64_t stripe = g->p->arms.stripe_bytes, k = byte / stripe, sum = k / 2 * stripe;
 
 	if (k % 2 == arm)
 		return sum + byte % stripe;
@@ -70,7 +70,7 @@ void geometry_on_arm(const struct geometry *g, size_t arm, uint64_t first_byte, 
 {
 	uint64_t half = geometry_bytes(g->arm[0]);
 
-	if (g->p->arms == ARMS_INTERLEAVED) {
+	if (g->p->arms.kind == ARMS_INTERLEAVED) {
 		*ret_first = before(g, arm, first_byte);
 		*ret_end = before(g, arm, end_byte);
 	} else if (arm == 0) {
@@ -95,8 +95,8 @@ void arms_place(const struct geometry *g, uint64_t sector, struct place *ret)
 	geometry_place(g->arm[arm], from / size, ret);
 	ret->sector_number = sector;
 	ret->track += arm ? geometry_tracks(g->arm[0]) : 0;
-	if (g->p->arms == ARMS_INTERLEAVED) {
-		uint64_t left = (g->p->arm_stripe_bytes - byte % g->p->arm_stripe_bytes) / size;
+	if (g->p->arms.kind == ARMS_INTERLEAVED) {
+		uint64_t left = (g->p->arms.stripe_bytes - byte % g->p->arms.stripe_bytes) / size;
 
 		ret->run = left < ret->run ? (uint32_t)left : ret->run;
 	}
@@ -115,7 +115,7 @@ double arms_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t en
 		geometry_on_arm(g, i, first_byte, end_byte, &from, &to);
 		ns[i] = to > from ? truth_stream_ns(g->arm[i], from, to) : 0;
 	}
-	return g->p->arms != ARMS_INTERLEAVED ? ns[0] + ns[1] : fmax(ns[0], ns[1]);
+	return g->p->arms.kind != ARMS_INTERLEAVED ? ns[0] + ns[1] : fmax(ns[0], ns[1]);
 }
 
 /* One arm's zones after the other's. */
@@ -152,8 +152,8 @@ static size_t interleaved_zones(const struct geometry *g, bool is_streamed, stru
 		ret[out].end_byte = 2 * end;
 		ret[out].bytes_per_track = (a->bytes_per_track + b->bytes_per_track) / 2;
 		ret[out].media_bytes_per_s = 2 * fmin(a->media_bytes_per_s, b->media_bytes_per_s);
-		ret[out].sustained_bytes_per_s =
-			fmin(2 * fmin(a->sustained_bytes_per_s, b->sustained_bytes_per_s), g->p->interface_bytes_per_s);
+		ret[out].sustained_bytes_per_s = fmin(2 * fmin(a->sustained_bytes_per_s, b->sustained_bytes_per_s),
+		                                      g->p->path.interface_bytes_per_s);
 		for (i = 0; i < PROFILE_SURFACES_MAX; i++)
 			ret[out].spt[i] = a->spt[i] + b->spt[i]; /* each surface is one arm's */
 		out++;
@@ -167,8 +167,8 @@ static size_t interleaved_zones(const struct geometry *g, bool is_streamed, stru
 
 size_t arms_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max)
 {
-	return g->p->arms != ARMS_INTERLEAVED ? halves_zones(g, is_streamed, ret, max)
-	                                      : interleaved_zones(g, is_streamed, ret, max);
+	return g->p->arms.kind != ARMS_INTERLEAVED ? halves_zones(g, is_streamed, ret, max)
+	                                           : interleaved_zones(g, is_streamed, ret, max);
 }
 
 /* Each arm goes from its own last request to its next: what the other did meanwhile is nothing to it. */

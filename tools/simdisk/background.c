@@ -11,7 +11,7 @@ static double recalibration_ns(const struct disk *d, uint64_t k)
 {
 	double u = (double)(rng_mix(rng_mix(d->p.seed ^ 0xca1b) ^ k) >> 11) * 0x1p-53;
 
-	return ((double)k + u) * d->p.recalibrate_s * 1e9;
+	return ((double)k + u) * d->p.own.recalibrate_s * 1e9;
 }
 
 /* The mechanics are taken until then. */
@@ -24,13 +24,13 @@ static void take_until(struct disk *d, double t)
 
 static void recalibrate(struct disk *d, double t)
 {
-	uint64_t past = (uint64_t)(t / (d->p.recalibrate_s * 1e9));
+	uint64_t past = (uint64_t)(t / (d->p.own.recalibrate_s * 1e9));
 	double due;
 
 	if (d->recalibrations + 2 < past) /* long over */
 		d->recalibrations = past - 2;
 	while ((due = recalibration_ns(d, d->recalibrations)) <= t) {
-		double end = fmax(due, d->mech_free) + d->p.recalibrate_ms * 1e6;
+		double end = fmax(due, d->mech_free) + d->p.own.recalibrate_ms * 1e6;
 
 		d->recalibrations++;
 		if (end > t) {
@@ -43,7 +43,7 @@ static void recalibrate(struct disk *d, double t)
 /* Idle since the mechanics were free; the scan's pieces follow each other from when it begins. */
 static void scan(struct disk *d, double t, double idle)
 {
-	double since = idle - d->p.scan_after_s * 1e9, piece = d->p.scan_ms * 1e6, n;
+	double since = idle - d->p.own.scan_after_s * 1e9, piece = d->p.own.scan_ms * 1e6, n;
 
 	if (since < 0)
 		return;
@@ -58,16 +58,16 @@ void background_before(struct disk *d, double t)
 {
 	double idle = t - d->mech_free;
 
-	if ((d->p.begins_asleep && d->mech_free <= 0) ||
-	    (d->p.standby_after_s > 0 && idle >= d->p.standby_after_s * 1e9)) {
+	if ((d->p.own.begins_asleep && d->mech_free <= 0) ||
+	    (d->p.own.standby_after_s > 0 && idle >= d->p.own.standby_after_s * 1e9)) {
 		stream_stop(d, t);
-		take_until(d, t + d->p.standby_s * 1e9);
-	} else if (d->p.park_after_s > 0 && idle >= d->p.park_after_s * 1e9) {
+		take_until(d, t + d->p.own.standby_s * 1e9);
+	} else if (d->p.own.park_after_s > 0 && idle >= d->p.own.park_after_s * 1e9) {
 		stream_stop(d, t);
-		take_until(d, t + d->p.park_ms * 1e6);
-	} else if (d->p.scan_ms > 0 && idle > 0) {
+		take_until(d, t + d->p.own.park_ms * 1e6);
+	} else if (d->p.own.scan_ms > 0 && idle > 0) {
 		scan(d, t, idle);
 	}
-	if (d->p.recalibrate_s > 0)
+	if (d->p.own.recalibrate_s > 0)
 		recalibrate(d, t);
 }

@@ -45,7 +45,7 @@ uint32_t cache_new_segment(struct disk *d, uint64_t first)
 /* Until all have room that are in it; the stream's own is not touched. */
 void cache_make_room(struct disk *d)
 {
-	while (d->p.cache_sizing == CACHE_BY_USE && d->cached_sectors > d->cache_sectors) {
+	while (d->p.cache.sizing == CACHE_BY_USE && d->cached_sectors > d->cache_sectors) {
 		uint32_t i, oldest = UINT32_MAX;
 
 		for (i = 0; i < d->nsegments; i++)

@@ -81,7 +81,7 @@ static struct geo_skip spares_of(struct geometry *g, struct geo_zone *z)
 	uint64_t at = z->first_slot + z->slots;
 	uint32_t i;
 
-	for (i = 0; i < g->p->spare_tracks && at > z->first_slot; i++) {
+	for (i = 0; i < g->p->media.spare_tracks && at > z->first_slot; i++) {
 		struct place place;
 
 		geo_slot_place(g, at - 1, &place);
@@ -96,9 +96,9 @@ static struct geo_skip slipped(const struct geometry *g, struct rng *rng)
 	struct geo_skip s = { .first = rng_below(rng, g->slots), .count = 1 };
 	struct place place;
 
-	if (g->p->slip_run >
+	if (g->p->media.slip_run >
 	    1) /* the whole part of an exponential distribution is a geometric one: of the mean slip_run - 1 */
-		s.count += (uint64_t)rng_exp(rng, 1 / log1p(1 / (g->p->slip_run - 1)));
+		s.count += (uint64_t)rng_exp(rng, 1 / log1p(1 / (g->p->media.slip_run - 1)));
 	geo_slot_place(g, s.first, &place);
 	if (s.count > place.run)
 		s.count = place.run;
@@ -108,7 +108,8 @@ static struct geo_skip slipped(const struct geometry *g, struct rng *rng)
 bool defects_skip(struct geometry *g)
 {
 	const struct profile *p = g->p;
-	size_t room = p->nskips + p->slipped + (p->spare_tracks ? p->nzones : 0) + count_spares(g), i, n = 0;
+	size_t room = p->media.nskips + p->media.slipped + (p->media.spare_tracks ? p->nzones : 0) + count_spares(g), i,
+	       n = 0;
 	struct rng rng;
 
 	if (room == 0)
@@ -116,8 +117,8 @@ bool defects_skip(struct geometry *g)
 	g->skips = calloc(room, sizeof(*g->skips));
 	if (!g->skips)
 		return false;
-	for (i = 0; i < p->nskips; i++) {
-		const struct profile_skip *s = &p->skips[i];
+	for (i = 0; i < p->media.nskips; i++) {
+		const struct profile_skip *s = &p->media.skips[i];
 		uint64_t slot = geo_slot_of(g, s->cylinder, s->surface, s->first);
 		struct place place;
 
@@ -129,10 +130,10 @@ bool defects_skip(struct geometry *g)
 	}
 	for (i = 0; i < g->nzones; i++)
 		n += fill_spares(g, i, g->skips + n);
-	for (i = 0; p->spare_tracks && i < p->nzones; i++)
+	for (i = 0; p->media.spare_tracks && i < p->nzones; i++)
 		g->skips[n++] = spares_of(g, &g->zones[i]);
 	rng_init(&rng, p->seed, 0x511b);
-	for (i = 0; i < p->slipped; i++)
+	for (i = 0; i < p->media.slipped; i++)
 		g->skips[n++] = slipped(g, &rng);
 	merge(g, n);
 	return true;
@@ -151,12 +152,12 @@ bool defects_remap(struct geometry *g)
 	struct rng rng;
 	size_t i, n = 0;
 
-	if (g->p->remapped == 0 || g->sectors == 0)
+	if (g->p->media.remapped == 0 || g->sectors == 0)
 		return true;
-	g->remaps = calloc(g->p->remapped, sizeof(*g->remaps));
+	g->remaps = calloc(g->p->media.remapped, sizeof(*g->remaps));
 	used = calloc(g->nzones, sizeof(*used));
 	rng_init(&rng, g->p->seed, 0x4e3a);
-	for (i = 0; g->remaps && used && i < g->p->remapped; i++) {
+	for (i = 0; g->remaps && used && i < g->p->media.remapped; i++) {
 		struct geo_remap r = { .sector = rng_below(&rng, g->sectors) };
 		const struct geo_zone *z = geo_zone_of_slot(g, geo_slot(g, r.sector));
 

@@ -115,14 +115,14 @@ static int move_data(struct disk *d, struct node *n)
 	if (d->ntrims && trim_written(d, n->lba, lbas) < 0)
 		return -ENOMEM;
 	d->count.written_bytes += (uint64_t)n->res;
-	if (!n->req.buf || (d->p.miswrites.drop_from && n->done.number >= d->p.miswrites.drop_from))
+	if (!n->req.buf || (d->p.faults.miswrites.drop_from && n->done.number >= d->p.faults.miswrites.drop_from))
 		return 0;
 	return miswrites_store(d, n->lba, lbas, n->req.buf, n->done.how == HOW_CACHED);
 }
 
 static int32_t gone_res(const struct disk *d)
 {
-	return d->p.gone == GONE_ZERO ? 0 : -ENODEV;
+	return d->p.faults.gone == GONE_ZERO ? 0 : -ENODEV;
 }
 
 /* The request ends at `end` with res. */
@@ -160,7 +160,8 @@ void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum d
 /* Takes the interface for bytes from t on; returns when they are over. */
 double disk_bus(struct disk *d, double t, uint64_t bytes)
 {
-	d->bus_free = path_bytes(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
+	d->bus_free =
+		path_bytes(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.path.interface_bytes_per_s;
 	return d->bus_free;
 }
 
@@ -170,11 +171,11 @@ static void queue_media(struct disk *d, struct node *n, double t)
 {
 	geometry_place(d->g, n->first, &n->place);
 	background_before(d, t);
-	if (d->p.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
+	if (d->p.cache.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
 		stream_pause(d, t);
 	if (n->req.op == DISK_WRITE)
 		n->overhead_ns = noise_write_ns(d, false);
-	else if (d->p.ahead_overhead == OVERHEAD_HIT && stream_covers(d, t, n->first))
+	else if (d->p.cache.ahead_overhead == OVERHEAD_HIT && stream_covers(d, t, n->first))
 		n->overhead_ns = noise_hit_ns(d);
 	else
 		n->overhead_ns = noise_overhead_ns(d);
@@ -187,7 +188,7 @@ static void queue_media(struct disk *d, struct node *n, double t)
 
 static bool is_media_read(const struct disk *d, const struct node *n)
 {
-	return n->req.fua && d->p.fua_reads != FUA_READS_BUFFER && n->req.op == DISK_READ;
+	return n->req.fua && d->p.cache.fua_reads != FUA_READS_BUFFER && n->req.op == DISK_READ;
 }
 
 static void admit(struct disk *d, struct node *n, double t)
@@ -218,9 +219,9 @@ static void admit(struct disk *d, struct node *n, double t)
 			flat_admit(d, n, t);
 			return;
 		}
-		if (d->p.write_forgets)
+		if (d->p.cache.write_forgets)
 			cache_forget(d, 0, UINT64_MAX);
-		if ((n->req.fua && !d->p.is_fua_ignored) || n->lbas > writecache_lbas(d)) {
+		if ((n->req.fua && !d->p.wcache.is_fua_ignored) || n->lbas > writecache_lbas(d)) {
 			queue_media(d, n, t);
 			return;
 		}
@@ -234,7 +235,7 @@ static void admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	if (d->ntrims && trim_covers(d, n->lba, n->lbas)) {
-		double at = stall_skip(d, t) + noise_flat_ns(d, d->p.trimmed_us);
+		double at = stall_skip(d, t) + noise_flat_ns(d, d->p.media.trimmed_us);
 
 		disk_finish(d, n, disk_bus(d, at, bus_bytes(n)), n->res, HOW_HIT);
 		return;
@@ -251,7 +252,7 @@ static void admit(struct disk *d, struct node *n, double t)
 	} else if (cache_has(d, n->first, n->end, &segment)) {
 		if (d->stream.is_on && d->stream.segment == segment)
 			stream_aim(d, t, n->first, n->end, n->is_sequential);
-		if (d->p.drops_read)
+		if (d->p.cache.drops_read)
 			cache_drop(d, segment, n->end);
 		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), bus_bytes(n)), n->res, HOW_HIT);
 	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
@@ -272,7 +273,7 @@ static void start(struct disk *d, struct node *n, double t)
 		if (is_media_read(d, n))
 			stream_stop(d, t); /* what it has is of no use */
 		(d->mcache ? mediacache_read : media_read)(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
-		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), bus_bytes(n)));
+		end = fmax(op.end, disk_bus(d, op.begin + d->p.ctl.read_watermark * (op.end - op.begin), bus_bytes(n)));
 	} else {
 		end = disk_bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */
@@ -298,8 +299,8 @@ static struct node **choose(struct disk *d, double t)
 	struct node **best = &d->queued.head, **at;
 	double least = INFINITY;
 
-	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || is_committed(d, *best) ||
-	    t - (*best)->eligible > d->p.max_age_ms * 1e6)
+	if (d->p.ctl.queue == QUEUE_FIFO || d->queued.n == 1 || is_committed(d, *best) ||
+	    t - (*best)->eligible > d->p.ctl.max_age_ms * 1e6)
 		return best;
 	stream_update(d, t);
 	for (at = &d->queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {
@@ -332,7 +333,7 @@ struct event {
 
 static void next_of_mechanics(const struct disk *d, struct event *e)
 {
-	bool is_urgent = d->wait_room.head || d->wait_flush.head || (d->p.write_turns == TURNS_FAIR && d->is_emptying);
+	bool is_urgent = d->wait_room.head || d->wait_flush.head || (d->p.wcache.turns == TURNS_FAIR && d->is_emptying);
 	double ready, t;
 
 	if (d->is_destaging) {
@@ -347,7 +348,7 @@ static void next_of_mechanics(const struct disk *d, struct event *e)
 		*e = (struct event){ .work = WORK_CLEAN, .t = t };
 	if (d->ndirty == 0 || d->p.kind == DISK_SSD)
 		return;
-	t = d->is_emptying ? d->mech_free : fmax(d->mech_free, d->dirty_since + d->p.write_delay_ms * 1e6);
+	t = d->is_emptying ? d->mech_free : fmax(d->mech_free, d->dirty_since + d->p.wcache.delay_ms * 1e6);
 	t = fmax(t, d->now);
 	if (t > e->t || (t == e->t && (!is_urgent || d->last_was_destage)))
 		return; /* a request comes first: no need to look for the place */
@@ -374,10 +375,10 @@ static void next_event(const struct disk *d, struct event *e)
 	if (!d->arrived.head)
 		return;
 	t = d->arrived.head->arrival;
-	if (d->in_queue - d->nrelease >= d->p.queue_depth)
+	if (d->in_queue - d->nrelease >= d->p.ctl.queue_depth)
 		return; /* all places are taken by requests whose end is not known yet */
-	if (d->in_queue >= d->p.queue_depth)
-		t = fmax(t, d->release[d->nrelease - 1 - (d->in_queue - d->p.queue_depth)]);
+	if (d->in_queue >= d->p.ctl.queue_depth)
+		t = fmax(t, d->release[d->nrelease - 1 - (d->in_queue - d->p.ctl.queue_depth)]);
 	if (t <= e->t)
 		*e = (struct event){ .work = WORK_ADMIT, .t = t };
 }
@@ -437,7 +438,7 @@ static bool room_for_one_more(struct disk *d)
 		d->heap = heap;
 		/* Released places are counted off at the next event only: there may be as many as there are
 		 * completions, popped ones included. */
-		release = realloc(d->release, (room + d->p.queue_depth) * sizeof(*release));
+		release = realloc(d->release, (room + d->p.ctl.queue_depth) * sizeof(*release));
 		if (!release)
 			return false;
 		d->release = release;
@@ -490,9 +491,9 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	n->done.arrival_ns = now_ns;
 	request_check(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
 	request_count(d, req, now_ns);
-	if (d->p.power_loss_at_request && n->done.number == d->p.power_loss_at_request)
+	if (d->p.faults.power_loss_at_request && n->done.number == d->p.faults.power_loss_at_request)
 		disk_power_loss(d);
-	if (d->p.gone_at_request && n->done.number == d->p.gone_at_request)
+	if (d->p.faults.gone_at_request && n->done.number == d->p.faults.gone_at_request)
 		go(d, t);
 	d->in_flight++;
 	disk_list_add(&d->arrived, n);

@@ -16,12 +16,12 @@ static bool regions_fill(struct disk *d)
 	uint64_t ratio = d->g->ratio;
 	size_t i;
 
-	d->bads = regions_new(d->p.nbads);
-	d->slows = regions_new(d->p.nslows);
+	d->bads = regions_new(d->p.media.nbads);
+	d->slows = regions_new(d->p.media.nslows);
 	if (!d->bads || !d->slows)
 		return false;
-	for (i = 0; i < d->p.nbads; i++) {
-		const struct profile_bad *b = &d->p.bads[i];
+	for (i = 0; i < d->p.media.nbads; i++) {
+		const struct profile_bad *b = &d->p.media.bads[i];
 		struct region *r = &d->bads[d->nbads++];
 
 		*r = (struct region){ .first = b->lba / ratio, .end = (b->lba + b->count + ratio - 1) / ratio };
@@ -34,8 +34,8 @@ static bool regions_fill(struct disk *d)
 		if (!r->healed)
 			return false;
 	}
-	for (i = 0; i < d->p.nslows; i++) {
-		const struct profile_slow *s = &d->p.slows[i];
+	for (i = 0; i < d->p.media.nslows; i++) {
+		const struct profile_slow *s = &d->p.media.slows[i];
 
 		struct region *r = &d->slows[d->nslows++];
 
@@ -53,10 +53,10 @@ static bool segments_fill(struct disk *d)
 {
 	const struct profile *p = &d->p;
 
-	d->nsegments = p->segments;
-	d->segment_sectors = p->cache_bytes / p->segments / p->physical_sector_bytes;
-	d->cache_sectors = p->cache_bytes / p->physical_sector_bytes;
-	if (p->cache_sizing == CACHE_BY_USE)
+	d->nsegments = p->cache.segments;
+	d->segment_sectors = p->cache.bytes / p->cache.segments / p->physical_sector_bytes;
+	d->cache_sectors = p->cache.bytes / p->physical_sector_bytes;
+	if (p->cache.sizing == CACHE_BY_USE)
 		d->segment_sectors = d->cache_sectors / 2;
 	if (d->segment_sectors == 0)
 		d->nsegments = 0;
@@ -77,7 +77,7 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	}
 	d->start_ns = start_ns;
 	d->g = geometry_new(&d->p);
-	d->flash.channel_free = calloc(p->channels, sizeof(double));
+	d->flash.channel_free = calloc(p->ssd.channels, sizeof(double));
 	if (!d->g || !d->flash.channel_free || !contents_init(&d->contents, p->logical_sector_bytes) ||
 	    !regions_fill(d) || !segments_fill(d)) {
 		disk_free(d);
@@ -91,31 +91,31 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 		}
 		return d;
 	}
-	if (p->ntrims) {
-		d->trims = malloc(p->ntrims * sizeof(*d->trims));
+	if (p->media.ntrims) {
+		d->trims = malloc(p->media.ntrims * sizeof(*d->trims));
 		if (!d->trims) {
 			disk_free(d);
 			return NULL;
 		}
-		memcpy(d->trims, p->trims, p->ntrims * sizeof(*d->trims));
-		d->ntrims = p->ntrims;
+		memcpy(d->trims, p->media.trims, p->media.ntrims * sizeof(*d->trims));
+		d->ntrims = p->media.ntrims;
 	}
 	if (mediacache_is_wanted(p) && !(d->mcache = mediacache_new(d))) {
 		disk_free(d);
 		return NULL;
 	}
-	d->ops_credit = fmax(p->credit_ops, 1);
+	d->ops_credit = fmax(p->path.credit_ops, 1);
 	d->period_ns = d->g->period_ns;
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
-	d->gone = p->gone_at_s * 1e9;
+	d->gone = p->faults.gone_at_s * 1e9;
 	d->write_end = d->read_end = UINT64_MAX;
-	d->credit = (double)p->credit_bytes;
+	d->credit = (double)p->path.credit_bytes;
 	flash_new(d);
 	rng_init(&d->rng, p->seed, 1);
 	rng_init(&d->noise, p->seed, 2);
 	d->pending_ms = NAN;
-	if (p->retry_per_gb > 0) {
-		d->retry_sectors = 1e9 / p->retry_per_gb / p->physical_sector_bytes;
+	if (p->noise.retry_per_gb > 0) {
+		d->retry_sectors = 1e9 / p->noise.retry_per_gb / p->physical_sector_bytes;
 		d->retry_left = rng_exp(&d->rng, d->retry_sectors);
 	}
 	return d;
@@ -180,7 +180,7 @@ static struct disk *holder(const struct disk *d)
 {
 	struct disk *const *part;
 
-	if (!d->front || d->p.arms != ARMS_ONE)
+	if (!d->front || d->p.arms.kind != ARMS_ONE)
 		return NULL;
 	(void)front_parts(d->front, &part);
 	return part[0];
@@ -267,7 +267,7 @@ void disk_power_loss(struct disk *d)
 
 void disk_set_fua_reads(struct disk *d, enum fua_reads how)
 {
-	d->p.fua_reads = how;
+	d->p.cache.fua_reads = how;
 }
 
 void disk_counters(const struct disk *d, struct disk_counters *ret)
@@ -294,7 +294,7 @@ void disk_counters(const struct disk *d, struct disk_counters *ret)
 size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2])
 {
 	ret[0] = (struct profile_range){ .lba = 0, .count = d->g->lbas };
-	if (d->p.arms != ARMS_HALVES)
+	if (d->p.arms.kind != ARMS_HALVES)
 		return 1;
 	ret[0].count = geometry_lbas(d->g->arm[0]);
 	ret[1] = (struct profile_range){ .lba = ret[0].count, .count = d->g->lbas - ret[0].count };

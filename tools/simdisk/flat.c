@@ -8,26 +8,27 @@
 void flat_admit(struct disk *d, struct node *n, double t)
 {
 	bool is_write = n->req.op == DISK_WRITE;
-	double median_us = is_write ? d->p.write_latency_us : d->p.read_latency_us, end = t;
+	double median_us = is_write ? d->p.ssd.write_latency_us : d->p.ssd.read_latency_us, end = t;
 	uint64_t at = n->lba * d->p.logical_sector_bytes, stop = at + (uint64_t)n->res;
 
-	if (is_write && d->p.write_cache_bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
+	if (is_write && d->p.wcache.bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
 		disk_finish(d, n, t, -ENOMEM, HOW_NONE);
 		return;
 	}
 	while (at < stop) {
-		double *free_at = &d->flash.channel_free[at / d->p.stripe_bytes % d->p.channels];
-		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
+		double *free_at = &d->flash.channel_free[at / d->p.ssd.stripe_bytes % d->p.ssd.channels];
+		uint64_t left = d->p.ssd.stripe_bytes - at % d->p.ssd.stripe_bytes,
+			 k = stop - at < left ? stop - at : left;
 
 		*free_at = stall_skip(d, fmax(*free_at, t)) + noise_flat_ns(d, median_us) +
-		           (double)k * 1e9 / d->p.channel_bytes_per_s;
+		           (double)k * 1e9 / d->p.ssd.channel_bytes_per_s;
 		end = fmax(end, *free_at);
 		at += k;
 	}
 	end = fmax(end, flash_pass(d, t, (uint64_t)n->res, is_write));
 	disk_finish(d, n, fmax(end, disk_bus(d, t, (uint64_t)n->res)), n->res,
-	            is_write && d->p.write_cache_bytes ? HOW_CACHED : HOW_MEDIA);
-	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.write_cache_bytes) { /* contents only: takes no time */
+	            is_write && d->p.wcache.bytes ? HOW_CACHED : HOW_MEDIA);
+	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.wcache.bytes) { /* contents only: takes no time */
 		(void)contents_destage(&d->contents, d->dirty[0].lba, d->dirty[0].lbas);
 		cache_remove(d, d->dirty[0].lba, d->dirty[0].lbas);
 	}

@@ -53,7 +53,7 @@ static struct whole *wholes_take(struct wholes *l)
 
 bool front_is_wanted(const struct profile *p)
 {
-	return p->arms != ARMS_ONE || p->bridge_bytes > 0;
+	return p->arms.kind != ARMS_ONE || p->path.bridge_bytes > 0;
 }
 
 struct front *front_new(const struct disk *d)
@@ -66,8 +66,8 @@ struct front *front_new(const struct disk *d)
 
 		if (i && !d->g->arm[i])
 			break;
-		p.bridge_bytes = 0;
-		p.arms = ARMS_ONE;
+		p.path.bridge_bytes = 0;
+		p.arms.kind = ARMS_ONE;
 		f->part[i] = disk_new(&p, d->start_ns);
 		if (!f->part[i]) {
 			front_free(f);
@@ -125,7 +125,7 @@ static int give(struct disk *d, struct whole *w, size_t part, uint64_t offset, u
 static int give_piece(struct disk *d, struct whole *w, uint64_t now_ns)
 {
 	const struct disk_req *q = &w->done.req;
-	uint64_t n = w->len - w->at < d->p.bridge_bytes ? w->len - w->at : d->p.bridge_bytes;
+	uint64_t n = w->len - w->at < d->p.path.bridge_bytes ? w->len - w->at : d->p.path.bridge_bytes;
 	char *buf = q->buf ? (char *)q->buf + w->at : NULL;
 
 	w->at += n;
@@ -154,7 +154,7 @@ static int move_data(struct disk *d, struct whole *w)
 	uint64_t lba = w->done.req.offset_bytes / d->p.logical_sector_bytes;
 	uint64_t n = w->len / d->p.logical_sector_bytes;
 
-	if (d->p.arms == ARMS_ONE || !w->done.req.buf || w->done.req.op == DISK_FLUSH)
+	if (d->p.arms.kind == ARMS_ONE || !w->done.req.buf || w->done.req.op == DISK_FLUSH)
 		return 0;
 	return w->done.req.op == DISK_READ ? contents_read(&d->contents, lba, n, w->done.req.buf)
 	                                   : contents_write_media(&d->contents, lba, n, w->done.req.buf);
@@ -185,7 +185,7 @@ static void begin(struct disk *d, struct whole *w, uint64_t now_ns)
 	d->front->active++;
 	w->next_at_work = d->front->at_work;
 	d->front->at_work = w;
-	r = d->p.arms != ARMS_ONE ? give_arms(d, w, now_ns) : give_piece(d, w, now_ns);
+	r = d->p.arms.kind != ARMS_ONE ? give_arms(d, w, now_ns) : give_piece(d, w, now_ns);
 	if (r == 0)
 		return;
 	w->err = r;
@@ -218,7 +218,7 @@ static void take(struct disk *d, const struct disk_done *piece)
 	if (w->in_flight)
 		return;
 	end(d, w);
-	if (d->p.arms == ARMS_ONE && d->front->waiting.head) {
+	if (d->p.arms.kind == ARMS_ONE && d->front->waiting.head) {
 		next = wholes_take(&d->front->waiting);
 		begin(d, next, piece->done_ns);
 	}
@@ -287,7 +287,7 @@ int front_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 		end(d, w);
 		return 0;
 	}
-	if (d->p.arms == ARMS_ONE && d->front->active) {
+	if (d->p.arms.kind == ARMS_ONE && d->front->active) {
 		wholes_add(&d->front->waiting, w);
 		return 0;
 	}

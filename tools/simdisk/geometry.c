@@ -223,9 +223,9 @@ struct geometry *geometry_new(const struct profile *p)
 		return NULL;
 	}
 	g->ratio = p->physical_sector_bytes / p->logical_sector_bytes;
-	g->period_ns = 60e9 / p->rpm;
-	g->head_switch_ns = p->head_switch_ms * 1e6;
-	g->has_track_off = p->skew_sd_us > 0 || p->skew_far_p > 0;
+	g->period_ns = 60e9 / p->spindle.rpm;
+	g->head_switch_ns = p->seek.head_switch_ms * 1e6;
+	g->has_track_off = p->media.skew_sd_us > 0 || p->media.skew_far_p > 0;
 	for (i = 0; i < p->nzones; i++) {
 		struct geo_zone *z = &g->zones[i];
 
@@ -241,7 +241,7 @@ struct geometry *geometry_new(const struct profile *p)
 	}
 	g->nzones = p->nzones;
 	g->sectors = g->slots;
-	if (g->has_track_off || p->weak_share > 0) {
+	if (g->has_track_off || p->media.weak_share > 0) {
 		g->zone_revolutions = malloc((p->nzones + 1) * sizeof(double));
 		if (!g->zone_revolutions) {
 			geometry_free(g);
@@ -255,7 +255,7 @@ struct geometry *geometry_new(const struct profile *p)
 		return NULL;
 	}
 	g->lbas = g->sectors * g->ratio;
-	if (p->arms != ARMS_ONE && p->kind == DISK_ROTATING && !arms_fill(g)) {
+	if (p->arms.kind != ARMS_ONE && p->kind == DISK_ROTATING && !arms_fill(g)) {
 		geometry_free(g);
 		return NULL;
 	}
@@ -336,7 +336,7 @@ double geometry_move(const struct geometry *g, const struct place *a, const stru
 	double seek = geometry_seek_ns(g, distance);
 
 	if (a->surface != b->surface && g->head_switch_ns > seek) {
-		*ret_scatter = g->p->head_scatter;
+		*ret_scatter = g->p->seek.head_scatter;
 		return g->head_switch_ns;
 	}
 	*ret_scatter = mechanics_seek_scatter(g->p, distance);

@@ -72,12 +72,12 @@ struct scatter scatter_sum(const struct scatter *a, const struct scatter *b)
 /* Index of the first point at or beyond the distance; 0 < index < n for one that lies between two points. */
 static size_t point_from(const struct profile *p, double cylinders)
 {
-	size_t low = 0, high = p->nseek_points;
+	size_t low = 0, high = p->seek.npoints;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (p->seek_points[mid].cylinders < cylinders)
+		if (p->seek.points[mid].cylinders < cylinders)
 			low = mid + 1;
 		else
 			high = mid;
@@ -88,10 +88,10 @@ static size_t point_from(const struct profile *p, double cylinders)
 /* Share of the way from the point before to point i; 1 outside of the table, where the nearest point holds. */
 static double between_points(const struct profile *p, double cylinders, size_t *i)
 {
-	const struct profile_seek_point *s = p->seek_points;
+	const struct profile_seek_point *s = p->seek.points;
 
 	*i = point_from(p, cylinders);
-	if (*i == p->nseek_points)
+	if (*i == p->seek.npoints)
 		(*i)--;
 	if (*i == 0 || cylinders >= s[*i].cylinders)
 		return 1;
@@ -100,15 +100,15 @@ static double between_points(const struct profile *p, double cylinders, size_t *
 
 double mechanics_seek_ms(const struct profile *p, double d)
 {
-	const struct profile_seek_point *s = p->seek_points;
+	const struct profile_seek_point *s = p->seek.points;
 	double w;
 	size_t i;
 
 	if (d <= 0)
 		return 0;
-	if (p->nseek_points == 0)
-		return p->settle_ms +
-		       (d < p->seek_knee ? p->seek_a_ms + p->seek_b_ms * sqrt(d) : p->seek_c_ms + p->seek_e_ms * d);
+	if (p->seek.npoints == 0)
+		return p->seek.settle_ms +
+		       (d < p->seek.knee ? p->seek.a_ms + p->seek.b_ms * sqrt(d) : p->seek.c_ms + p->seek.e_ms * d);
 	w = between_points(p, d, &i);
 	return w < 1 ? (1 - w) * s[i - 1].ms + w * s[i].ms : s[i].ms;
 }
@@ -120,13 +120,13 @@ struct scatter mechanics_seek_scatter(const struct profile *p, double d)
 
 	if (d <= 0)
 		return ret;
-	for (i = p->nseek_scatters; i-- > 0;)
-		if (p->seek_scatters[i].cylinders <= d) {
-			ret = p->seek_scatters[i].scatter;
+	for (i = p->seek.nscatters; i-- > 0;)
+		if (p->seek.scatters[i].cylinders <= d) {
+			ret = p->seek.scatters[i].scatter;
 			break;
 		}
-	if (p->nseek_points) {
-		const struct profile_seek_point *s = p->seek_points;
+	if (p->seek.npoints) {
+		const struct profile_seek_point *s = p->seek.points;
 		double w = between_points(p, d, &i),
 		       sd = w < 1 ? (1 - w) * s[i - 1].sd_ms + w * s[i].sd_ms : s[i].sd_ms;
 
@@ -143,7 +143,8 @@ double mechanics_slow_step_ms(const struct profile *p)
 
 double mechanics_missed(const struct profile *p, double cylinders)
 {
-	return (cylinders < p->miss_cylinders ? p->miss_short_p : p->miss_long_p) / (1 - p->miss_again_p);
+	return (cylinders < p->noise.miss_cylinders ? p->noise.miss_short_p : p->noise.miss_long_p) /
+	       (1 - p->noise.miss_again_p);
 }
 
 /* ---- tracks ---- */
@@ -162,19 +163,19 @@ double mechanics_track_off(const struct profile *p, uint64_t track)
 {
 	double x = 0;
 
-	if (p->skew_sd_us > 0) {
+	if (p->media.skew_sd_us > 0) {
 		double u = unit(track_hash(p, track, 0)), v = unit(track_hash(p, track, 1));
 
-		x = sqrt(-2 * log1p(-u)) * cos(2 * M_PI * v) * p->skew_sd_us * 1e-6 * p->rpm / 60;
+		x = sqrt(-2 * log1p(-u)) * cos(2 * M_PI * v) * p->media.skew_sd_us * 1e-6 * p->spindle.rpm / 60;
 	}
-	if (p->skew_far_p > 0 && unit(track_hash(p, track, 2)) < p->skew_far_p)
-		x += (2 * unit(track_hash(p, track, 3)) - 1) * p->skew_far;
+	if (p->media.skew_far_p > 0 && unit(track_hash(p, track, 2)) < p->media.skew_far_p)
+		x += (2 * unit(track_hash(p, track, 3)) - 1) * p->media.skew_far;
 	return x;
 }
 
 double mechanics_track_weak(const struct profile *p, const struct place *place)
 {
-	if (p->weak_surface && place->surface + 1 != p->weak_surface)
+	if (p->media.weak_surface && place->surface + 1 != p->media.weak_surface)
 		return -1;
-	return unit(track_hash(p, place->track, 4)) < p->weak_share ? unit(track_hash(p, place->track, 5)) : -1;
+	return unit(track_hash(p, place->track, 4)) < p->media.weak_share ? unit(track_hash(p, place->track, 5)) : -1;
 }

@@ -9,10 +9,11 @@ double phase_at(const struct disk *d, double t_ns)
 {
 	double x = t_ns / d->period_ns;
 
-	if (d->p.wobble > 0)
-		x += d->p.wobble * sin(2 * M_PI * t_ns / (d->p.wobble_period_s * 1e9));
-	if (d->p.drift != 0)
-		x += d->p.drift * d->p.drift_s * 1e9 / d->period_ns * -expm1(-t_ns / (d->p.drift_s * 1e9));
+	if (d->p.spindle.wobble > 0)
+		x += d->p.spindle.wobble * sin(2 * M_PI * t_ns / (d->p.spindle.wobble_period_s * 1e9));
+	if (d->p.spindle.drift != 0)
+		x += d->p.spindle.drift * d->p.spindle.drift_s * 1e9 / d->period_ns *
+		     -expm1(-t_ns / (d->p.spindle.drift_s * 1e9));
 	return x;
 }
 
@@ -22,7 +23,7 @@ double time_at(const struct disk *d, double phase)
 	double t = phase * d->period_ns;
 	int i;
 
-	if (d->p.wobble > 0 || d->p.drift != 0)
+	if (d->p.spindle.wobble > 0 || d->p.spindle.drift != 0)
 		for (i = 0; i < 60; i++) {
 			double better = t - (phase_at(d, t) - phase) * d->period_ns;
 
@@ -37,8 +38,8 @@ double stall_skip(const struct disk *d, double t)
 {
 	size_t i;
 
-	for (i = 0; i < d->p.nstalls; i++) {
-		double from = d->p.stalls[i].at_s * 1e9, to = from + d->p.stalls[i].length_s * 1e9;
+	for (i = 0; i < d->p.faults.nstalls; i++) {
+		double from = d->p.faults.stalls[i].at_s * 1e9, to = from + d->p.faults.stalls[i].length_s * 1e9;
 
 		if (t >= from && t < to)
 			t = to;
@@ -51,11 +52,11 @@ double stall_extra(const struct disk *d, double from, double to)
 	double extra = 0;
 	size_t i;
 
-	for (i = 0; i < d->p.nstalls; i++) {
-		double at = d->p.stalls[i].at_s * 1e9;
+	for (i = 0; i < d->p.faults.nstalls; i++) {
+		double at = d->p.faults.stalls[i].at_s * 1e9;
 
 		if (from < at && to + extra > at)
-			extra += d->p.stalls[i].length_s * 1e9;
+			extra += d->p.faults.stalls[i].length_s * 1e9;
 	}
 	return extra;
 }
@@ -184,7 +185,7 @@ static double access_place(struct disk *d, double *phase, const struct place *to
 
 	d->pending_ms = NAN; /* what a stream had drawn and did not come to */
 	missed = noise_missed(d, to);
-	move = arrive(d, phase, to, settle_ns, d->p.restart_ms * 1e6);
+	move = arrive(d, phase, to, settle_ns, d->p.seek.restart_ms * 1e6);
 	*phase += missed;
 	d->pending_ms = NAN;
 	return move;
@@ -371,14 +372,14 @@ static uint64_t track_end(const struct disk *d, uint64_t sector)
 /* How far to read ahead after [first, end) was asked for. */
 static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end, bool is_sequential)
 {
-	uint64_t most = (uint64_t)(d->p.keep_behind * (double)d->segment_sectors), limit;
+	uint64_t most = (uint64_t)(d->p.cache.keep_behind * (double)d->segment_sectors), limit;
 
-	if (!d->p.read_ahead || (d->p.ahead_when == AHEAD_SEQUENTIAL && !is_sequential))
+	if (!d->p.cache.read_ahead || (d->p.cache.ahead_when == AHEAD_SEQUENTIAL && !is_sequential))
 		return end;
 	limit = (end - first > most ? end - most : first) + d->segment_sectors;
-	if (d->p.ahead_bytes && limit > end + d->p.ahead_bytes / d->p.physical_sector_bytes)
-		limit = end + d->p.ahead_bytes / d->p.physical_sector_bytes;
-	if (d->p.ahead_reach == AHEAD_TRACK) {
+	if (d->p.cache.ahead_bytes && limit > end + d->p.cache.ahead_bytes / d->p.physical_sector_bytes)
+		limit = end + d->p.cache.ahead_bytes / d->p.physical_sector_bytes;
+	if (d->p.cache.ahead_reach == AHEAD_TRACK) {
 		uint64_t to = track_end(d, end - 1);
 
 		limit = to < limit ? to : limit;
@@ -498,9 +499,9 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 	ret->latency_ns = (s->phase - begin) * d->period_ns - ret->seek_ns;
 	ret->begin = time_at(d, s->phase);
 	s->segment = cache_new_segment(d, first);
-	if (d->p.is_pre_read)
+	if (d->p.cache.is_pre_read)
 		keep_passed(d, place, first);
-	if (d->p.is_zero_latency)
+	if (d->p.cache.is_zero_latency)
 		ret->begin -= read_from_the_middle(d, place, first, end) * d->period_ns;
 	stream_walk(d, end, INFINITY, &err);
 	ret->end = time_at(d, s->phase);
@@ -517,7 +518,7 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
 	d->write_end = UINT64_MAX;
 	stream_update(d, t);
 	ret->err = stream_covers(d, t, first) ? read_on(d, t, end, ret) : read_afresh(d, t, place, first, end, ret);
-	extra = d->p.nstalls ? stall_extra(d, t, ret->end) : 0;
+	extra = d->p.faults.nstalls ? stall_extra(d, t, ret->end) : 0;
 	if (extra > 0) {
 		ret->end += extra;
 		s->phase = phase_at(d, ret->end);
@@ -527,7 +528,7 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
 		s->is_on = false;
 	else
 		stream_aim(d, ret->end, first, end, is_sequential);
-	if (d->p.drops_read && d->nsegments)
+	if (d->p.cache.drops_read && d->nsegments)
 		cache_drop(d, s->segment, end);
 }
 
@@ -542,7 +543,7 @@ static void access_and_walk(struct disk *d, double t, struct walk *w, bool is_an
 	w->phase = begin;
 	w->phase_limit = INFINITY;
 	w->is_placed = true;
-	ret->seek_ns = access_place(d, &w->phase, &w->place, settles ? d->p.write_settle_ms * 1e6 : 0);
+	ret->seek_ns = access_place(d, &w->phase, &w->place, settles ? d->p.seek.write_settle_ms * 1e6 : 0);
 	if (is_any_angle)
 		w->phase -= d->waited;
 	ret->latency_ns = (w->phase - begin) * d->period_ns - ret->seek_ns;
@@ -570,7 +571,7 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
 	if (is_partial)
 		w.phase += 1;
 	ret->end = time_at(d, w.phase);
-	if (d->p.nstalls)
+	if (d->p.faults.nstalls)
 		ret->end += stall_extra(d, t, ret->end);
 	ret->err = w.err;
 	heal(d->bads, d->nbads, first, w.at);
@@ -591,8 +592,8 @@ double media_cost(struct disk *d, double t, const struct node *n)
 	}
 	move = geometry_move_ns(d->g, d->cylinder, d->surface, n->place.cylinder, n->place.surface);
 	if (n->req.op == DISK_WRITE && move > 0 && d->write_end != n->first)
-		move += d->p.write_settle_ms * 1e6;
-	move = fmax(move, d->p.restart_ms * 1e6);
+		move += d->p.seek.write_settle_ms * 1e6;
+	move = fmax(move, d->p.seek.restart_ms * 1e6);
 	phase = phase_at(d, t + move);
 	return move + geo_wait(geo_frac(phase), n->place.angle, d->slack) * d->period_ns;
 }

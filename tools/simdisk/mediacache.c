@@ -55,7 +55,7 @@ struct mediacache {
 
 bool mediacache_is_wanted(const struct profile *p)
 {
-	return p->mcache_bytes > 0;
+	return p->mcache.bytes > 0;
 }
 
 struct mediacache *mediacache_new(const struct disk *d)
@@ -65,10 +65,10 @@ struct mediacache *mediacache_new(const struct disk *d)
 
 	if (!m)
 		return NULL;
-	m->band_sectors = (d->p.band_bytes ? d->p.band_bytes : PLAIN_BAND) / sector;
-	m->direct_sectors = d->p.mcache_direct_bytes / sector;
-	m->sectors = d->p.mcache_bytes / sector < d->g->sectors ? d->p.mcache_bytes / sector : d->g->sectors;
-	m->begin = (uint64_t)(d->p.mcache_place * (double)(d->g->sectors - m->sectors));
+	m->band_sectors = (d->p.mcache.band_bytes ? d->p.mcache.band_bytes : PLAIN_BAND) / sector;
+	m->direct_sectors = d->p.mcache.direct_bytes / sector;
+	m->sectors = d->p.mcache.bytes / sector < d->g->sectors ? d->p.mcache.bytes / sector : d->g->sectors;
+	m->begin = (uint64_t)(d->p.mcache.place * (double)(d->g->sectors - m->sectors));
 	m->nbands = (d->g->sectors + m->band_sectors - 1) / m->band_sectors;
 	m->bands = calloc(m->nbands, sizeof(*m->bands));
 	m->run_end = UINT64_MAX;
@@ -363,7 +363,7 @@ static double cleaning_step(struct disk *d, double t)
 	if (!m->is_fetched) {
 		n = count_together(m, true);
 		t = pass_log(d, t, e->at, e[n - 1].end - e->first, DISK_READ);
-	} else if (d->p.band_bytes) {
+	} else if (d->p.mcache.band_bytes) {
 		n = m->nwork;
 		t = rewrite_band(d, t);
 	} else {
@@ -384,14 +384,14 @@ void mediacache_clean(struct disk *d, double t)
 {
 	struct mediacache *m = d->mcache;
 
-	d->mech_free = m->work || begin_cleaning(m, d->p.mcache_first) ? cleaning_step(d, t)
+	d->mech_free = m->work || begin_cleaning(m, d->p.mcache.first) ? cleaning_step(d, t)
 	                                                               : t + 1e9; /* out of memory: later */
 }
 
 double mediacache_idle_at(const struct disk *d)
 {
 	const struct mediacache *m = d->mcache;
-	double t = fmax(d->mech_free, m->busy_until + d->p.mcache_idle_ms * 1e6);
+	double t = fmax(d->mech_free, m->busy_until + d->p.mcache.idle_ms * 1e6);
 
 	bool is_wanted = d->queued.head || d->wait_room.head || d->wait_flush.head;
 
@@ -411,7 +411,7 @@ static bool is_streamed(const struct disk *d, uint64_t first, uint64_t end)
 	bool goes_on = first == m->run_end;
 	uint64_t run = goes_on ? m->run_first : first;
 
-	if (d->p.band_bytes) /* from the band's beginning on, and far enough to be taken for a stream */
+	if (d->p.mcache.band_bytes) /* from the band's beginning on, and far enough to be taken for a stream */
 		return run <= first / m->band_sectors * m->band_sectors && end - run >= m->direct_sectors;
 	return end - run >= m->direct_sectors;
 }
@@ -423,7 +423,7 @@ bool mediacache_has_room(const struct disk *d, uint64_t first, uint64_t end)
 
 	/* An entry that is cut in two makes one more. */
 	return !m->live || is_streamed(d, first, end) ||
-	       ((!d->p.mcache_entries || m->live + 2 * pieces <= d->p.mcache_entries) &&
+	       ((!d->p.mcache.entries || m->live + 2 * pieces <= d->p.mcache.entries) &&
 	        m->head - m->tail + (end - first) <= m->sectors);
 }
 
@@ -435,7 +435,7 @@ static double close_band(struct disk *d, double t)
 
 	m->open_end = 0;
 	end = end < d->g->sectors ? end : d->g->sectors;
-	if (!d->p.band_bytes || from % m->band_sectors == 0 || from >= end)
+	if (!d->p.mcache.band_bytes || from % m->band_sectors == 0 || from >= end)
 		return t;
 	return pass(d, pass(d, t, from, end, DISK_READ, false), from, end, DISK_WRITE, false);
 }
@@ -473,7 +473,7 @@ void mediacache_write(struct disk *d, double t, const struct place *place, uint6
 	struct place here = *place;
 	double begin = t;
 
-	while (!streams && !mediacache_has_room(d, first, end) && (m->work || begin_cleaning(m, d->p.mcache_first)))
+	while (!streams && !mediacache_has_room(d, first, end) && (m->work || begin_cleaning(m, d->p.mcache.first)))
 		t = cleaning_step(d, t); /* of a write that goes to the media at once; others wait for room */
 	if (m->open_end && m->open_end != first)
 		t = close_band(d, t);
@@ -490,8 +490,8 @@ void mediacache_write(struct disk *d, double t, const struct place *place, uint6
 		cache_forget(d, first, end);
 	}
 	ret->seek_ns += t - begin;
-	if (d->p.dips.writes && bytes >= d->p.dips.bytes && ++m->dip_writes % d->p.dips.writes == 0)
-		ret->end += d->p.dips.ms * 1e6;
+	if (d->p.own.dips.writes && bytes >= d->p.own.dips.bytes && ++m->dip_writes % d->p.own.dips.writes == 0)
+		ret->end += d->p.own.dips.ms * 1e6;
 	mediacache_host(d, ret->end);
 }
 

@@ -55,10 +55,10 @@ int miswrites_check(struct profile *p, struct err *err)
 {
 	uint64_t least = 0;
 
-	if (p->miswrites.n)
-		qsort(p->miswrites.v, p->miswrites.n, sizeof(*p->miswrites.v), order);
-	for (size_t i = 0; i < p->miswrites.n; i++) {
-		struct profile_miswrite *m = &p->miswrites.v[i];
+	if (p->faults.miswrites.n)
+		qsort(p->faults.miswrites.v, p->faults.miswrites.n, sizeof(*p->faults.miswrites.v), order);
+	for (size_t i = 0; i < p->faults.miswrites.n; i++) {
+		struct profile_miswrite *m = &p->faults.miswrites.v[i];
 		uint64_t left = m->lba < p->capacity_lba ? p->capacity_lba - m->lba : 0;
 
 		if (m->kind == MISWRITE_WRAPPED)
@@ -78,8 +78,8 @@ int miswrites_check(struct profile *p, struct err *err)
 
 void miswrites_save(FILE *out, const struct profile *p)
 {
-	for (size_t i = 0; i < p->miswrites.n; i++) {
-		const struct profile_miswrite *m = &p->miswrites.v[i];
+	for (size_t i = 0; i < p->faults.miswrites.n; i++) {
+		const struct profile_miswrite *m = &p->faults.miswrites.v[i];
 
 		(void)fprintf(out, "miswrite %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", names[m->kind], m->lba,
 		              m->count, m->arg);
@@ -91,9 +91,9 @@ void miswrites_save(FILE *out, const struct profile *p)
 /* The first that ends behind this sector; NULL: none. */
 static const struct profile_miswrite *at_or_behind(const struct disk *d, uint64_t lba)
 {
-	for (size_t i = 0; i < d->p.miswrites.n; i++)
-		if (d->p.miswrites.v[i].lba + d->p.miswrites.v[i].count > lba)
-			return &d->p.miswrites.v[i];
+	for (size_t i = 0; i < d->p.faults.miswrites.n; i++)
+		if (d->p.faults.miswrites.v[i].lba + d->p.faults.miswrites.v[i].count > lba)
+			return &d->p.faults.miswrites.v[i];
 	return NULL;
 }
 
@@ -155,7 +155,8 @@ int miswrites_store(struct disk *d, uint64_t lba, uint64_t n, const void *buf, b
 
 int miswrites_read(const struct disk *d, uint64_t lba, uint64_t n, void *buf)
 {
-	const struct profile_miswrite *m = d->p.miswrites.n ? &d->p.miswrites.v[d->p.miswrites.n - 1] : NULL;
+	const struct profile_miswrite *m =
+		d->p.faults.miswrites.n ? &d->p.faults.miswrites.v[d->p.faults.miswrites.n - 1] : NULL;
 	int r = 0;
 
 	if (!m || m->kind != MISWRITE_WRAPPED || lba + n <= m->lba)

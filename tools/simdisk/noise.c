@@ -14,18 +14,18 @@ static double scattered_ns(struct disk *d, double nominal_ms, const struct scatt
 
 double noise_overhead_ns(struct disk *d)
 {
-	return scattered_ns(d, d->p.overhead_ms, &d->p.overhead_scatter);
+	return scattered_ns(d, d->p.ctl.overhead_ms, &d->p.ctl.overhead_scatter);
 }
 
 double noise_hit_ns(struct disk *d)
 {
-	return scattered_ns(d, d->p.hit_overhead_ms, &d->p.hit_scatter);
+	return scattered_ns(d, d->p.ctl.hit_overhead_ms, &d->p.ctl.hit_scatter);
 }
 
 double noise_write_ns(struct disk *d, bool is_cached)
 {
-	if (d->p.write_overhead_ms > 0)
-		return scattered_ns(d, d->p.write_overhead_ms, &d->p.write_scatter);
+	if (d->p.ctl.write_overhead_ms > 0)
+		return scattered_ns(d, d->p.ctl.write_overhead_ms, &d->p.ctl.write_scatter);
 	return is_cached ? noise_hit_ns(d) : noise_overhead_ns(d);
 }
 
@@ -33,26 +33,26 @@ double noise_done_ns(struct disk *d, double end)
 {
 	double noise = 0;
 
-	if (d->p.jitter_us > 0)
-		noise += fabs(rng_normal(&d->rng)) * d->p.jitter_us * 1e3;
-	if (d->p.outlier_p > 0 && rng_double(&d->rng) < d->p.outlier_p)
-		noise += rng_exp(&d->rng, d->p.outlier_ms * 1e6);
-	if (d->p.busy_p > 0 && path_is_on(d, 0xb057, d->p.busy_on_s, d->p.busy_off_s, end) &&
-	    rng_double(&d->noise) < d->p.busy_p)
-		noise += rng_exp(&d->noise, d->p.busy_ms * 1e6);
-	return noise + scattered_ns(d, d->p.done_ms, &d->p.done_scatter);
+	if (d->p.noise.jitter_us > 0)
+		noise += fabs(rng_normal(&d->rng)) * d->p.noise.jitter_us * 1e3;
+	if (d->p.noise.outlier_p > 0 && rng_double(&d->rng) < d->p.noise.outlier_p)
+		noise += rng_exp(&d->rng, d->p.noise.outlier_ms * 1e6);
+	if (d->p.path.busy_p > 0 && path_is_on(d, 0xb057, d->p.path.busy_on_s, d->p.path.busy_off_s, end) &&
+	    rng_double(&d->noise) < d->p.path.busy_p)
+		noise += rng_exp(&d->noise, d->p.path.busy_ms * 1e6);
+	return noise + scattered_ns(d, d->p.ctl.done_ms, &d->p.ctl.done_scatter);
 }
 
 double noise_flat_ns(struct disk *d, double median_us)
 {
-	return median_us * 1e3 * (d->p.latency_sigma > 0 ? exp(d->p.latency_sigma * rng_normal(&d->noise)) : 1);
+	return median_us * 1e3 * (d->p.ssd.latency_sigma > 0 ? exp(d->p.ssd.latency_sigma * rng_normal(&d->noise)) : 1);
 }
 
 void noise_freeze(struct disk *d, double t)
 {
-	double from = d->p.freeze_min_ms, to = d->p.freeze_max_ms;
+	double from = d->p.noise.freeze_min_ms, to = d->p.noise.freeze_max_ms;
 
-	if (d->p.freeze_p > 0 && rng_double(&d->noise) < d->p.freeze_p)
+	if (d->p.noise.freeze_p > 0 && rng_double(&d->noise) < d->p.noise.freeze_p)
 		d->frozen_until = fmax(d->frozen_until, t + 1e6 * from * pow(to / from, rng_double(&d->noise)));
 }
 
@@ -62,7 +62,7 @@ void noise_freeze(struct disk *d, double t)
  */
 double noise_unrest(struct disk *d, double t)
 {
-	double sigma = d->p.unrest_sigma, sum = 0, interval = d->p.unrest_s * 1e9;
+	double sigma = d->p.noise.unrest_sigma, sum = 0, interval = d->p.noise.unrest_s * 1e9;
 
 	if (!(sigma > 0))
 		return 1;
@@ -96,12 +96,12 @@ double noise_missed(struct disk *d, const struct place *to)
 {
 	const struct profile *p = &d->p;
 	uint32_t distance = to->cylinder > d->cylinder ? to->cylinder - d->cylinder : d->cylinder - to->cylinder;
-	double chance = distance < p->miss_cylinders ? p->miss_short_p : p->miss_long_p, n = 0;
+	double chance = distance < p->noise.miss_cylinders ? p->noise.miss_short_p : p->noise.miss_long_p, n = 0;
 
 	if (chance > 0 && rng_double(&d->noise) < chance)
 		do
 			n++;
-		while (p->miss_again_p > 0 && rng_double(&d->noise) < p->miss_again_p);
+		while (p->noise.miss_again_p > 0 && rng_double(&d->noise) < p->noise.miss_again_p);
 	return n;
 }
 
@@ -110,11 +110,11 @@ double noise_weak(struct disk *d, const struct place *place, uint64_t n)
 	const struct profile *p = &d->p;
 	double weak, at;
 
-	if (!(p->weak_share > 0 && p->weak_p > 0))
+	if (!(p->media.weak_share > 0 && p->media.weak_p > 0))
 		return 0;
 	weak = mechanics_track_weak(p, place);
 	at = weak * place->spt;
 	if (weak < 0 || at < place->sector || at >= (double)(place->sector + n))
 		return 0;
-	return p->weak_p >= 1 || rng_double(&d->noise) < p->weak_p ? 1 : 0;
+	return p->media.weak_p >= 1 || rng_double(&d->noise) < p->media.weak_p ? 1 : 0;
 }

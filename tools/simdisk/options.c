@@ -138,10 +138,10 @@ static int apply_to_profile(struct profile *p, const struct sim_options *o, stru
 	if (r == 0 && o->gone_at) {
 		r = units_parse_time(o->gone_at, &gone_ns, err);
 		if (r == 0)
-			p->gone_at_s = (double)gone_ns / 1e9;
+			p->faults.gone_at_s = (double)gone_ns / 1e9;
 	}
 	if (r == 0 && o->gone_at_request)
-		p->gone_at_request = o->gone_at_request;
+		p->faults.gone_at_request = o->gone_at_request;
 	for (size_t i = 0; r == 0 && i < o->fail_at.n; i++)
 		r = add_fail(p, o->fail_at.v[i], err);
 	return r == 0 ? profile_finish(p, err) : r;

@@ -15,8 +15,8 @@ bool path_is_on(const struct disk *d, uint64_t what, double on_s, double off_s, 
 /* Others take their share of the limits while they are on. */
 static double rate_at(const struct disk *d, double t, double limit)
 {
-	return d->p.other_share > 0 && path_is_on(d, 0x07e5, d->p.other_on_s, d->p.other_off_s, t)
-	               ? limit * (1 - d->p.other_share)
+	return d->p.path.other_share > 0 && path_is_on(d, 0x07e5, d->p.path.other_on_s, d->p.path.other_off_s, t)
+	               ? limit * (1 - d->p.path.other_share)
 	               : limit;
 }
 
@@ -35,15 +35,16 @@ static double pay(struct disk *d, double t, double what, double limit_per_s, dou
 
 double path_bytes(struct disk *d, double t, uint64_t bytes)
 {
-	if (!(d->p.limit_bytes_per_s / 1e9 > 0.0))
+	if (!(d->p.path.limit_bytes_per_s / 1e9 > 0.0))
 		return t;
-	return pay(d, t, (double)bytes, d->p.limit_bytes_per_s, (double)d->p.credit_bytes, &d->credit, &d->credit_at);
+	return pay(d, t, (double)bytes, d->p.path.limit_bytes_per_s, (double)d->p.path.credit_bytes, &d->credit,
+	           &d->credit_at);
 }
 
 double path_request(struct disk *d, double t)
 {
-	if (!(d->p.limit_ops > 0))
+	if (!(d->p.path.limit_ops > 0))
 		return t;
-	return pay(d, fmax(t, d->ops_credit_at), 1, d->p.limit_ops, fmax(d->p.credit_ops, 1), &d->ops_credit,
+	return pay(d, fmax(t, d->ops_credit_at), 1, d->p.path.limit_ops, fmax(d->p.path.credit_ops, 1), &d->ops_credit,
 	           &d->ops_credit_at);
 }

@@ -16,68 +16,66 @@ void profile_init(struct profile *p)
 {
 	*p = (struct profile){
 		.logical_sector_bytes = 512,
-		.rpm = 7200,
-		.wobble_period_s = 1,
+		.spindle.rpm = 7200,
+		.spindle.wobble_period_s = 1,
 		.surfaces = 1,
-		.seek_a_ms = 1,
-		.seek_b_ms = 0.05,
-		.seek_knee = INFINITY,
-		.head_switch_ms = 1,
-		.write_settle_ms = 0.5,
-		.overhead_ms = 0.2,
-		.hit_overhead_ms = 0.05,
-		.interface_bytes_per_s = 300e6,
-		.cache_bytes = 8 << 20,
-		.segments = 16,
-		.read_ahead = true,
-		.write_start = 0.5,
-		.write_delay_ms = 500,
-		.queue_depth = 32,
-		.queue = QUEUE_SATF,
-		.max_age_ms = 500,
-		.channels = 8,
-		.read_latency_us = 80,
-		.write_latency_us = 20,
-		.flush_latency_us = 500,
-		.channel_bytes_per_s = 200e6,
-		.stripe_bytes = 16384,
+		.seek.a_ms = 1,
+		.seek.b_ms = 0.05,
+		.seek.knee = INFINITY,
+		.seek.head_switch_ms = 1,
+		.seek.write_settle_ms = 0.5,
+		.ctl.overhead_ms = 0.2,
+		.ctl.hit_overhead_ms = 0.05,
+		.path.interface_bytes_per_s = 300e6,
+		.cache.bytes = 8 << 20,
+		.cache.segments = 16,
+		.cache.read_ahead = true,
+		.wcache.start = 0.5,
+		.wcache.delay_ms = 500,
+		.ctl.queue_depth = 32,
+		.ctl.queue = QUEUE_SATF,
+		.ctl.max_age_ms = 500,
+		.ssd.channels = 8,
+		.ssd.read_latency_us = 80,
+		.ssd.write_latency_us = 20,
+		.ssd.flush_latency_us = 500,
+		.ssd.channel_bytes_per_s = 200e6,
+		.ssd.stripe_bytes = 16384,
 		.seed = 1,
-		.gone_at_s = INFINITY,
-		.slip_run = 1,
-		.unrest_s = 0.1,
-		.mcache_idle_ms = 1000,
-		.mcache_direct_bytes = 1 << 20,
-		.arm_stripe_bytes = 1 << 20,
-		.joined_density = 1,
-		.trimmed_us = NAN,
-		.keep_behind = 0.5,
-		.has_write_cache = 1,
-		.done_ms = NAN,
-		.drift_s = 600,
+		.faults.gone_at_s = INFINITY,
+		.media.slip_run = 1,
+		.noise.unrest_s = 0.1,
+		.mcache.idle_ms = 1000,
+		.mcache.direct_bytes = 1 << 20,
+		.arms.stripe_bytes = 1 << 20,
+		.arms.joined_density = 1,
+		.media.trimmed_us = NAN,
+		.cache.keep_behind = 0.5,
+		.wcache.is_on = 1,
+		.ctl.done_ms = NAN,
+		.spindle.drift_s = 600,
 	};
 }
 
-#define LIST(list)                                                                 \
-	{                                                                          \
-		offsetof(struct profile, list), offsetof(struct profile, n##list), \
-			sizeof(*((struct profile *)0)->list)                       \
+#define LIST(list, count)                                                                                             \
+	{                                                                                                             \
+		offsetof(struct profile, list), offsetof(struct profile, count), sizeof(*((struct profile *)0)->list) \
 	}
 
 /* All that a profile has on the heap. */
 static const struct list_of {
 	size_t at, n, size;
 } lists[] = {
-	LIST(zones),
-	LIST(skips),
-	LIST(bads),
-	LIST(slows),
-	LIST(fails),
-	LIST(stalls),
-	LIST(seek_points),
-	LIST(seek_scatters),
-	LIST(trims),
-	{ offsetof(struct profile, miswrites.v), offsetof(struct profile, miswrites.n),
-	  sizeof(struct profile_miswrite) },
+	LIST(zones, nzones),
+	LIST(media.skips, media.nskips),
+	LIST(media.bads, media.nbads),
+	LIST(media.slows, media.nslows),
+	LIST(media.trims, media.ntrims),
+	LIST(faults.fails, faults.nfails),
+	LIST(faults.stalls, faults.nstalls),
+	LIST(faults.miswrites.v, faults.miswrites.n),
+	LIST(seek.points, seek.npoints),
+	LIST(seek.scatters, seek.nscatters),
 };
 
 static void **list_at(struct profile *p, const struct list_of *l)
@@ -141,56 +139,56 @@ static int list_add(void **v, size_t *n, size_t size, size_t max, const void *it
 	return 0;
 }
 
-#define LIST_ADD(p, list, max, item) list_add((void **)&(p)->list, &(p)->n##list, sizeof(*(p)->list), max, item)
+#define LIST_ADD(list, n, max, item) list_add((void **)&(list), &(n), sizeof(*(list)), max, item)
 
 int profile_add_zone(struct profile *p, const struct profile_zone *zone)
 {
-	return LIST_ADD(p, zones, PROFILE_ZONES_MAX, zone);
+	return LIST_ADD(p->zones, p->nzones, PROFILE_ZONES_MAX, zone);
 }
 
 int profile_add_skip(struct profile *p, const struct profile_skip *skip)
 {
-	return LIST_ADD(p, skips, PROFILE_LIST_MAX, skip);
+	return LIST_ADD(p->media.skips, p->media.nskips, PROFILE_LIST_MAX, skip);
 }
 
 int profile_add_bad(struct profile *p, const struct profile_bad *bad)
 {
-	return LIST_ADD(p, bads, PROFILE_LIST_MAX, bad);
+	return LIST_ADD(p->media.bads, p->media.nbads, PROFILE_LIST_MAX, bad);
 }
 
 int profile_add_slow(struct profile *p, const struct profile_slow *slow)
 {
-	return LIST_ADD(p, slows, PROFILE_LIST_MAX, slow);
+	return LIST_ADD(p->media.slows, p->media.nslows, PROFILE_LIST_MAX, slow);
 }
 
 int profile_add_fail(struct profile *p, const struct profile_fail *fail)
 {
-	return LIST_ADD(p, fails, PROFILE_LIST_MAX, fail);
+	return LIST_ADD(p->faults.fails, p->faults.nfails, PROFILE_LIST_MAX, fail);
 }
 
 int profile_add_stall(struct profile *p, const struct profile_stall *stall)
 {
-	return LIST_ADD(p, stalls, PROFILE_LIST_MAX, stall);
+	return LIST_ADD(p->faults.stalls, p->faults.nstalls, PROFILE_LIST_MAX, stall);
 }
 
 int profile_add_miswrite(struct profile *p, const struct profile_miswrite *m)
 {
-	return list_add((void **)&p->miswrites.v, &p->miswrites.n, sizeof(*m), PROFILE_LIST_MAX, m);
+	return LIST_ADD(p->faults.miswrites.v, p->faults.miswrites.n, PROFILE_LIST_MAX, m);
 }
 
 int profile_add_trim(struct profile *p, const struct profile_range *range)
 {
-	return LIST_ADD(p, trims, PROFILE_LIST_MAX, range);
+	return LIST_ADD(p->media.trims, p->media.ntrims, PROFILE_LIST_MAX, range);
 }
 
 int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point)
 {
-	return LIST_ADD(p, seek_points, PROFILE_LIST_MAX, point);
+	return LIST_ADD(p->seek.points, p->seek.npoints, PROFILE_LIST_MAX, point);
 }
 
 int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatter *scatter)
 {
-	return LIST_ADD(p, seek_scatters, PROFILE_LIST_MAX, scatter);
+	return LIST_ADD(p->seek.scatters, p->seek.nscatters, PROFILE_LIST_MAX, scatter);
 }
 
 /* ---- profile_finish ---- */
@@ -219,40 +217,40 @@ static const struct bound {
 } bounds[] = {
 	BOUND("the sector size", logical_sector_bytes, BOUND_U32, 512, 65536),
 	BOUND("the physical sector size", physical_sector_bytes, BOUND_U32, 512, 65536),
-	BOUND("rpm", rpm, BOUND_DOUBLE, 60, 1e6),
-	BOUND("wobble_period_s", wobble_period_s, BOUND_DOUBLE, 1e-3, 1e6),
+	BOUND("rpm", spindle.rpm, BOUND_DOUBLE, 60, 1e6),
+	BOUND("wobble_period_s", spindle.wobble_period_s, BOUND_DOUBLE, 1e-3, 1e6),
 	BOUND("surfaces", surfaces, BOUND_U32, 1, PROFILE_SURFACES_MAX),
-	BOUND("seek A", seek_a_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("seek B", seek_b_ms, BOUND_DOUBLE, 0, 1e3),
-	BOUND("seek C", seek_c_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("seek E", seek_e_ms, BOUND_DOUBLE, 0, 1e3),
-	BOUND("seek KNEE", seek_knee, BOUND_DOUBLE, 0, (double)INFINITY),
-	BOUND("settle_ms", settle_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("head_switch_ms", head_switch_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("write_settle_ms", write_settle_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("overhead_ms", overhead_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("hit_overhead_ms", hit_overhead_ms, BOUND_DOUBLE, 0, 1e5),
-	BOUND("the interface's rate", interface_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
-	BOUND("the limit", limit_bytes_per_s, BOUND_DOUBLE, 0, 1e12),
-	BOUND("the credit", credit_bytes, BOUND_U64, 0, 0x1p50),
-	BOUND("the cache", cache_bytes, BOUND_U64, 0, 0x1p40),
-	BOUND("segments", segments, BOUND_U32, 1, 4096),
-	BOUND("the write cache", write_cache_bytes, BOUND_U64, 0, 0x1p40),
-	BOUND("write_start", write_start, BOUND_DOUBLE, 0, 1),
-	BOUND("write_delay_ms", write_delay_ms, BOUND_DOUBLE, 0, 1e9),
-	BOUND("queue_depth", queue_depth, BOUND_U32, 1, 65536),
-	BOUND("max_age_ms", max_age_ms, BOUND_DOUBLE, 0, 1e9),
-	BOUND("channels", channels, BOUND_U32, 1, 4096),
-	BOUND("read_latency_us", read_latency_us, BOUND_DOUBLE, 0, 1e8),
-	BOUND("write_latency_us", write_latency_us, BOUND_DOUBLE, 0, 1e8),
-	BOUND("flush_latency_us", flush_latency_us, BOUND_DOUBLE, 0, 1e8),
-	BOUND("a channel's rate", channel_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
-	BOUND("stripe_bytes", stripe_bytes, BOUND_U32, 512, 1e9),
-	BOUND("jitter_us", jitter_us, BOUND_DOUBLE, 0, 1e8),
-	BOUND("the probability of outliers", outlier_p, BOUND_DOUBLE, 0, 1),
-	BOUND("outlier_ms", outlier_ms, BOUND_DOUBLE, 0, 1e6),
-	BOUND("retry_per_gb", retry_per_gb, BOUND_DOUBLE, 0, 1e7),
-	BOUND("gone_at_s", gone_at_s, BOUND_DOUBLE, 0, (double)INFINITY),
+	BOUND("seek A", seek.a_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("seek B", seek.b_ms, BOUND_DOUBLE, 0, 1e3),
+	BOUND("seek C", seek.c_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("seek E", seek.e_ms, BOUND_DOUBLE, 0, 1e3),
+	BOUND("seek KNEE", seek.knee, BOUND_DOUBLE, 0, (double)INFINITY),
+	BOUND("settle_ms", seek.settle_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("head_switch_ms", seek.head_switch_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("write_settle_ms", seek.write_settle_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("overhead_ms", ctl.overhead_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("hit_overhead_ms", ctl.hit_overhead_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("the interface's rate", path.interface_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
+	BOUND("the limit", path.limit_bytes_per_s, BOUND_DOUBLE, 0, 1e12),
+	BOUND("the credit", path.credit_bytes, BOUND_U64, 0, 0x1p50),
+	BOUND("the cache", cache.bytes, BOUND_U64, 0, 0x1p40),
+	BOUND("segments", cache.segments, BOUND_U32, 1, 4096),
+	BOUND("the write cache", wcache.bytes, BOUND_U64, 0, 0x1p40),
+	BOUND("write_start", wcache.start, BOUND_DOUBLE, 0, 1),
+	BOUND("write_delay_ms", wcache.delay_ms, BOUND_DOUBLE, 0, 1e9),
+	BOUND("queue_depth", ctl.queue_depth, BOUND_U32, 1, 65536),
+	BOUND("max_age_ms", ctl.max_age_ms, BOUND_DOUBLE, 0, 1e9),
+	BOUND("channels", ssd.channels, BOUND_U32, 1, 4096),
+	BOUND("read_latency_us", ssd.read_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("write_latency_us", ssd.write_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("flush_latency_us", ssd.flush_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("a channel's rate", ssd.channel_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
+	BOUND("stripe_bytes", ssd.stripe_bytes, BOUND_U32, 512, 1e9),
+	BOUND("jitter_us", noise.jitter_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("the probability of outliers", noise.outlier_p, BOUND_DOUBLE, 0, 1),
+	BOUND("outlier_ms", noise.outlier_ms, BOUND_DOUBLE, 0, 1e6),
+	BOUND("retry_per_gb", noise.retry_per_gb, BOUND_DOUBLE, 0, 1e7),
+	BOUND("gone_at_s", faults.gone_at_s, BOUND_DOUBLE, 0, (double)INFINITY),
 };
 
 static int check_scalars(const struct profile *p, struct err *err)
@@ -277,11 +275,12 @@ static int check_scalars(const struct profile *p, struct err *err)
 			"disk profile %s: sector sizes must be powers of two, the physical one not smaller than the logical one; they "
 			"are %" PRIu32 " and %" PRIu32,
 			p->name, p->physical_sector_bytes, p->logical_sector_bytes);
-	if (p->kind == DISK_SSD && p->stripe_bytes < p->physical_sector_bytes)
+	if (p->kind == DISK_SSD && p->ssd.stripe_bytes < p->physical_sector_bytes)
 		return err_set(err, -EINVAL, "disk profile %s: a stripe cannot be smaller than a physical sector",
 		               p->name);
 	/* The angle must go forward: the sinus turns by less than half of what the spindle does. */
-	return profile_number(p, "wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3, err);
+	return profile_number(p, "wobble", p->spindle.wobble, 0,
+	                      0.5 * p->spindle.rpm / 60 * p->spindle.wobble_period_s / 6.3, err);
 }
 
 static double skew_of(double skew, double move_ms, double rpm)
@@ -296,7 +295,7 @@ static double skew_of(double skew, double move_ms, double rpm)
 static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *cylinders, struct err *err)
 {
 	struct profile_zone *z = &p->zones[i];
-	double step_ms = mechanics_slow_step_ms(p), switch_ms = p->head_switch_ms + 4 * p->head_scatter.sd_ms;
+	double step_ms = mechanics_slow_step_ms(p), switch_ms = p->seek.head_switch_ms + 4 * p->seek.head_scatter.sd_ms;
 	uint64_t sum = 0;
 	uint32_t s;
 
@@ -316,10 +315,10 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	}
 	if (sum == 0)
 		return err_set(err, -EINVAL, "disk profile %s: zone %zu has no sectors", p->name, i);
-	z->head_skew = skew_of(z->head_skew, switch_ms, p->rpm);
-	z->cyl_skew = skew_of(z->cyl_skew, step_ms, p->rpm);
-	z->band_skew = skew_of(z->band_skew, fmax(step_ms, switch_ms), p->rpm);
-	if (p->spare_tracks >= z->cylinders)
+	z->head_skew = skew_of(z->head_skew, switch_ms, p->spindle.rpm);
+	z->cyl_skew = skew_of(z->cyl_skew, step_ms, p->spindle.rpm);
+	z->band_skew = skew_of(z->band_skew, fmax(step_ms, switch_ms), p->spindle.rpm);
+	if (p->media.spare_tracks >= z->cylinders)
 		return err_set(err, -EINVAL, "disk profile %s: all tracks of zone %zu could be spare ones", p->name, i);
 	*slots += sum * z->cylinders;
 	*cylinders += z->cylinders;
@@ -380,8 +379,8 @@ static int check_bads(const struct profile *p, struct err *err)
 	uint64_t min_lba = 0;
 	size_t i;
 
-	for (i = 0; i < p->nbads; i++) {
-		const struct profile_bad *b = &p->bads[i];
+	for (i = 0; i < p->media.nbads; i++) {
+		const struct profile_bad *b = &p->media.bads[i];
 		int r = check_region(p, "bad", b->lba, b->count, min_lba, b->revolutions, err);
 
 		if (r == 0)
@@ -401,8 +400,8 @@ static int check_slows(const struct profile *p, struct err *err)
 	uint64_t min_lba = 0;
 	size_t i;
 
-	for (i = 0; i < p->nslows; i++) {
-		const struct profile_slow *s = &p->slows[i];
+	for (i = 0; i < p->media.nslows; i++) {
+		const struct profile_slow *s = &p->media.slows[i];
 		int r = check_region(p, "slow", s->lba, s->count, min_lba, s->revolutions, err);
 
 		if (r == 0)
@@ -426,8 +425,8 @@ static int check_events(const struct profile *p, struct err *err)
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < p->nfails; i++) {
-		const struct profile_fail *f = &p->fails[i];
+	for (i = 0; r == 0 && i < p->faults.nfails; i++) {
+		const struct profile_fail *f = &p->faults.fails[i];
 
 		r = profile_number(p, "the number of a failing request", (double)f->nth, 1, 1e18, err);
 		if (r == 0)
@@ -437,10 +436,10 @@ static int check_events(const struct profile *p, struct err *err)
 		if (r == 0)
 			r = profile_number(p, "the delay of a failing request", f->delay_s, 0, 1e6, err);
 	}
-	for (i = 0; r == 0 && i < p->nstalls; i++) {
-		r = profile_number(p, "the time of a stall", p->stalls[i].at_s, 0, 1e9, err);
+	for (i = 0; r == 0 && i < p->faults.nstalls; i++) {
+		r = profile_number(p, "the time of a stall", p->faults.stalls[i].at_s, 0, 1e9, err);
 		if (r == 0)
-			r = profile_number(p, "the length of a stall", p->stalls[i].length_s, 0, 1e6, err);
+			r = profile_number(p, "the length of a stall", p->faults.stalls[i].length_s, 0, 1e6, err);
 	}
 	return r;
 }
@@ -481,8 +480,8 @@ static int check_skips(const struct profile *p, struct err *err)
 {
 	size_t i, z;
 
-	for (i = 0; i < p->nskips; i++) {
-		const struct profile_skip *s = &p->skips[i];
+	for (i = 0; i < p->media.nskips; i++) {
+		const struct profile_skip *s = &p->media.skips[i];
 		uint32_t left = s->cylinder;
 
 		for (z = 0; z < p->nzones && left >= p->zones[z].cylinders; z++)
@@ -531,12 +530,12 @@ int profile_finish(struct profile *p, struct err *err)
 
 	if (!p->name[0])
 		strcpy(p->name, "disk");
-	if (!p->model[0])
-		memcpy(p->model, p->name, sizeof(p->model));
-	if (!p->serial[0])
-		strcpy(p->serial, "SIM0001");
-	if (!p->firmware[0])
-		strcpy(p->firmware, "1.0");
+	if (!p->reported.model[0])
+		memcpy(p->reported.model, p->name, sizeof(p->reported.model));
+	if (!p->reported.serial[0])
+		strcpy(p->reported.serial, "SIM0001");
+	if (!p->reported.firmware[0])
+		strcpy(p->reported.firmware, "1.0");
 	if (p->physical_sector_bytes == 0)
 		p->physical_sector_bytes = p->logical_sector_bytes;
 	r = check_scalars(p, err);
@@ -550,12 +549,12 @@ int profile_finish(struct profile *p, struct err *err)
 		return err_set(err, -EINVAL, "disk profile %s: the disk has no sectors; say `capacity_lba`", p->name);
 	if (p->capacity_lba > (1ull << 46))
 		return err_set(err, -EINVAL, "disk profile %s: capacity_lba is more than 2^46", p->name);
-	if (p->nbads)
-		qsort(p->bads, p->nbads, sizeof(*p->bads), bad_order);
-	if (p->nslows)
-		qsort(p->slows, p->nslows, sizeof(*p->slows), slow_order);
-	if (p->nstalls)
-		qsort(p->stalls, p->nstalls, sizeof(*p->stalls), stall_order);
+	if (p->media.nbads)
+		qsort(p->media.bads, p->media.nbads, sizeof(*p->media.bads), bad_order);
+	if (p->media.nslows)
+		qsort(p->media.slows, p->media.nslows, sizeof(*p->media.slows), slow_order);
+	if (p->faults.nstalls)
+		qsort(p->faults.stalls, p->faults.nstalls, sizeof(*p->faults.stalls), stall_order);
 	r = traits_check_trims(p, err);
 	if (r == 0)
 		r = miswrites_check(p, err);

@@ -8,8 +8,8 @@
 
 #include "keeps.h"
 #include "miswrites.h"
+#include "profile_lists.h"
 
-#define PROFILE_SURFACES_MAX 32
 /* The truth walks over all of them: what a drive has, with room, and not what would take hours. */
 #define PROFILE_CYLINDERS_MAX (1u << 24)
 #define PROFILE_TRACKS_MAX    (1u << 26)
@@ -20,73 +20,6 @@
 
 enum disk_kind { DISK_ROTATING, DISK_SSD };
 enum disk_queue { QUEUE_FIFO, QUEUE_SATF };
-
-struct profile_zone {
-	uint32_t cylinders;
-	uint32_t spt[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: not used here */
-	uint32_t band_tracks;               /* 1: head-first; 0: the whole zone is one band */
-	bool tracks_alternate;              /* serpentine */
-	bool heads_alternate;
-	uint32_t spare_sectors,
-		spare_tracks; /* the last so many sectors of each so many tracks hold no data; 0: none */
-	double head_skew, cyl_skew,
-		band_skew; /* revolutions, 0 <= x < 1; NaN: as much as the switch needs (profile_finish) */
-};
-
-struct profile_skip { /* slots without data */
-	uint32_t cylinder, surface;
-	uint32_t first, count; /* sectors of that track; count UINT32_MAX: to its end */
-};
-
-enum bad_kind { BAD_READ = 1, BAD_WRITE = 2, BAD_HEALS = 4 /* readable once written */ };
-struct profile_bad {
-	uint64_t lba, count; /* logical sectors */
-	unsigned kind;       /* enum bad_kind */
-	double revolutions;  /* of retries before the error */
-	int err;             /* negative errno: -EIO */
-};
-
-struct profile_slow {
-	uint64_t lba, count; /* logical sectors */
-	uint32_t every;      /* every how many-th media sector, counted from the first */
-	double revolutions;  /* more, each time it is read from the media */
-	bool heals;          /* as quick as the others once written */
-};
-
-enum disk_op { DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_ANY };
-
-struct profile_range { /* logical sectors */
-	uint64_t lba, count;
-};
-
-struct profile_fail { /* the Nth request of this kind (from 1, in order of submission) */
-	enum disk_op op;
-	uint64_t nth, every;  /* every: 0: once; else again after each so many */
-	int err;              /* negative errno; 0: a short transfer */
-	uint64_t short_bytes; /* of a short transfer: what is moved */
-	double delay_s; /* more time before the answer (also without an error: err 0 and short_bytes UINT64_MAX) */
-};
-
-struct profile_stall { /* nothing moves during [at, at + length) */
-	double at_s, length_s;
-};
-
-/* How a time differs from its nominal value: by a normal deviation that is never below minus the nominal value, and in
- * a share of the cases late. */
-struct scatter {
-	double sd_ms;           /* of the core; symmetric */
-	double tail_p, tail_ms; /* with this probability later by an exponential time of this mean */
-};
-
-struct profile_seek_point { /* the seek curve as measured; what lies between two points is straight */
-	uint32_t cylinders;
-	double ms, sd_ms; /* settle included; sd_ms NaN: as seek_scatters say */
-};
-
-struct profile_seek_scatter { /* of seeks over so many cylinders and more, up to the next */
-	uint32_t cylinders;
-	struct scatter scatter;
-};
 
 enum ahead_reach { AHEAD_SEGMENT /* until it is full */, AHEAD_TRACK /* to the end of the track */ };
 enum ahead_when { AHEAD_ALWAYS, AHEAD_SEQUENTIAL /* after a read that began where the one before had ended */ };
@@ -116,144 +49,148 @@ enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size 
  * that with most entries. */
 enum mcache_first { MCACHE_OLDEST, MCACHE_COLDEST, MCACHE_FULLEST };
 
-struct profile {
-	char name[64], model[64], serial[64], firmware[32], vendor[32], transport[16];
-	char note[512]; /* comment for people: where the figures come from */
-	enum disk_kind kind;
+struct profile_reported { /* what the drive says of itself */
+	char model[64], serial[64], firmware[32], vendor[32], transport[16];
+	double rpm;             /* 0: as it is */
+	uint64_t request_bytes; /* the largest request, as the host knows it; 0: nothing near to what is read */
+};
 
-	uint32_t logical_sector_bytes, physical_sector_bytes;
-	/* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in */
-	uint64_t capacity_lba;
-
+struct profile_spindle {
 	double rpm;
 	double wobble, wobble_period_s; /* angle leads by wobble revolutions * sin(2 pi t / period) */
-	uint32_t surfaces;
-	struct profile_zone *zones;
-	size_t nzones;
-	struct profile_skip *skips;
-	size_t nskips;
+	double drift, drift_s;          /* the speed is rpm * (1 + drift * exp(-t / drift_s)) */
+};
 
-	double seek_a_ms, seek_b_ms, seek_c_ms, seek_e_ms; /* a + b sqrt(d) below the knee, c + e d from it on */
-	double seek_knee;                                  /* cylinders; 0: always c + e d; infinity: never */
+struct profile_seek {
+	double a_ms, b_ms, c_ms, e_ms; /* a + b sqrt(d) below the knee, c + e d from it on */
+	double knee;                   /* cylinders; 0: always c + e d; infinity: never */
 	double settle_ms, head_switch_ms, write_settle_ms;
+	double restart_ms; /* the least time of a move that does not go on with the stream, even to the same track */
+	struct profile_seek_point *points; /* instead of a, b, c, e and settle_ms */
+	size_t npoints;
+	struct profile_seek_scatter *scatters;
+	size_t nscatters;
+	struct scatter head_scatter;
+};
+
+struct profile_ctl { /* the controller */
 	double overhead_ms, hit_overhead_ms;
 	double write_overhead_ms; /* of writes, into the cache or to the media; 0: as above */
-	double restart_ms; /* the least time of a move that does not go on with the stream, even to the same track */
+	struct scatter overhead_scatter, hit_scatter, write_scatter, done_scatter;
+	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation
+	                   of done_scatter */
 	/* the share of a read that must be off the media before its transfer to the host begins */
 	double read_watermark;
-	double interface_bytes_per_s;
-	double limit_bytes_per_s; /* a limit in front of the disk, as clouds have; 0: none */
-	uint64_t credit_bytes;    /* that may pass the limit at once; it fills up again at the limit's rate */
-
-	uint64_t cache_bytes; /* of all read segments; 0: none */
-	uint32_t segments;
-	bool read_ahead;            /* else segments keep only what was asked for */
-	uint64_t write_cache_bytes; /* 0: write through */
-	double write_start, write_delay_ms;
-	bool is_flush_ignored; /* the disk says that it flushed, but did not */
 	uint32_t queue_depth;
 	enum disk_queue queue;
 	double max_age_ms;
+};
 
-	/* SSD */
+struct profile_path { /* what lies between disk and host */
+	double interface_bytes_per_s;
+	double limit_bytes_per_s;     /* a limit in front of the disk, as clouds have; 0: none */
+	uint64_t credit_bytes;        /* that may pass the limit at once; it fills up again at the limit's rate */
+	double limit_ops, credit_ops; /* a token bucket of requests; 0: none */
+	/* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
+	uint64_t bridge_bytes;
+	double other_share, other_on_s, other_off_s; /* others take this share of the limits while they are on */
+	double busy_on_s, busy_off_s;                /* the host is busy by turns, and then */
+	double busy_p, busy_ms; /* an answer is late with this probability by an exponential time of this mean */
+};
+
+struct profile_cache {  /* of reads */
+	uint64_t bytes; /* of all segments; 0: none */
+	uint32_t segments;
+	bool read_ahead;                     /* else segments keep only what was asked for */
+	uint32_t sizing;                     /* enum cache_sizing */
+	uint32_t ahead_reach, ahead_stop;    /* enums of these names */
+	uint32_t ahead_when, ahead_overhead; /* enums of these names */
+	uint64_t ahead_bytes;                /* reads ahead by at most so much; 0: as reach says */
+	uint32_t drops_read;                 /* what was asked for and answered does not stay in its segment */
+	uint32_t write_forgets;              /* a write empties all segments */
+	uint32_t is_zero_latency;            /* reads of a track begin at any of its sectors */
+	double keep_behind;                  /* share of a segment that what was asked for may keep */
+	uint32_t is_pre_read;                /* what passes under the head before the first sector is kept, too */
+	uint32_t fua_reads;                  /* enum of this name */
+};
+
+struct profile_wcache { /* of writes */
+	uint64_t bytes; /* 0: write through */
+	uint32_t is_on; /* 0: it is switched off */
+	double start, delay_ms;
+	uint32_t turns;          /* enum write_turns */
+	bool is_flush_ignored;   /* the disk says that it flushed, but did not */
+	uint32_t is_fua_ignored; /* of writes */
+};
+
+struct profile_mcache {        /* a cache on the media, and shingled bands: see mediacache.c */
+	uint64_t bytes;        /* 0: none */
+	uint32_t entries;      /* of its map; 0: as many as there is room for */
+	double place;          /* where it lies, as a share of the disk */
+	double idle_ms;        /* when idle for so long it is cleaned */
+	uint32_t first;        /* enum mcache_first: which band of it */
+	uint64_t direct_bytes; /* what is written in one sequence of so much goes to its place */
+	uint64_t band_bytes;   /* tracks shingle, in bands of so much; 0: they do not */
+};
+
+struct profile_ssd {
 	uint32_t channels;
 	double read_latency_us, write_latency_us, flush_latency_us, channel_bytes_per_s;
 	uint32_t stripe_bytes;
+	double latency_sigma; /* flat devices: latencies are lognormal, those above their medians */
+};
 
-	struct profile_keeps keeps;
-
-	/* noise */
-	uint64_t seed;
+struct profile_noise {                /* what differs each time: see noise.c */
 	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
 	/* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
 	double retry_per_gb;
+	double unrest_sigma, unrest_s;    /* lost revolutions are more frequent at times: see noise_unrest() */
+	double miss_short_p, miss_long_p; /* that an access comes a revolution late, below and from miss_cylinders on */
+	double miss_again_p;              /* and then another, and so on */
+	uint32_t miss_cylinders;
+	/* per request: nothing moves for so long (even over orders of magnitude) */
+	double freeze_p, freeze_min_ms, freeze_max_ms;
+};
 
-	double unrest_sigma, unrest_s; /* lost revolutions are more frequent at times: see noise_unrest() */
-	double busy_on_s, busy_off_s;  /* the host is busy by turns, and then */
-	double busy_p, busy_ms;        /* an answer is late with this probability by an exponential time of this mean */
-
-	/* caches as they are */
-	uint32_t ahead_reach, ahead_stop, cache_sizing; /* enums of these names */
-	uint32_t ahead_when, ahead_overhead;            /* enums of these names */
-	uint32_t drops_read;      /* what was asked for and answered does not stay in its segment */
-	uint32_t write_forgets;   /* a write empties all segments */
-	uint64_t ahead_bytes;     /* reads ahead by at most so much; 0: as reach says */
-	uint32_t is_zero_latency; /* reads of a track begin at any of its sectors */
-	double keep_behind;       /* share of a segment that what was asked for may keep */
-	uint32_t is_pre_read;     /* what passes under the head before the first sector is kept, too */
-	uint32_t has_write_cache; /* 0: it is switched off */
-	uint32_t write_turns;
-	uint32_t is_fua_ignored; /* of writes */
-	uint32_t fua_reads;      /* enum of this name */
-
-	/* a cache on the media, and shingled bands: see mediacache.c */
-	uint64_t mcache_bytes;        /* 0: none */
-	uint32_t mcache_entries;      /* of its map; 0: as many as there is room for */
-	double mcache_place;          /* where it lies, as a share of the disk */
-	double mcache_idle_ms;        /* when idle for so long it is cleaned */
-	uint32_t mcache_first;        /* enum mcache_first: which band of it */
-	uint64_t mcache_direct_bytes; /* what is written in one sequence of so much goes to its place */
-	uint64_t band_bytes;          /* tracks shingle, in bands of so much; 0: they do not */
-	struct profile_dips dips;
-
-	/* defects by the thousand: see defects.c */
-	uint32_t slipped;      /* so many runs of sectors without data, at random places, fixed */
-	double slip_run;       /* mean length of a run */
-	uint32_t spare_tracks; /* the last ones of each zone */
-	uint32_t remapped;     /* so many sectors lie on a spare track of their zone */
-
-	/* what holds no data: see trim.c */
+struct profile_media { /* what is fixed in tracks and sectors: by thousands see defects.c, without data trim.c */
+	struct profile_skip *skips;
+	size_t nskips;
+	struct profile_bad *bads;
+	size_t nbads;
+	struct profile_slow *slows;
+	size_t nslows;
 	struct profile_range *trims;
 	size_t ntrims;
 	/* until the transfer begins; NaN before profile_finish: as a hit of a disk, as read_latency_us of an SSD */
 	double trimmed_us;
+	uint32_t slipped;            /* so many runs of sectors without data, at random places, fixed */
+	double slip_run;             /* mean length of a run */
+	uint32_t spare_tracks;       /* the last ones of each zone */
+	uint32_t remapped;           /* so many sectors lie on a spare track of their zone */
+	double skew_sd_us;           /* of the angle of each track; fixed, as a hash of seed and track */
+	double skew_far_p, skew_far; /* this share of the tracks is off by up to so many revolutions */
+	/* this share of the tracks (fixed) loses a revolution with this probability per pass */
+	double weak_share, weak_p;
+	uint32_t weak_surface; /* 0: on all; else only on this surface, counted from 1: a head that goes bad */
+};
 
-	/* what the disk does on its own: see background.c */
+struct profile_own {                          /* what the disk does on its own: see background.c */
 	double recalibrate_s, recalibrate_ms; /* about so often, for so long */
 	double scan_after_s, scan_ms;         /* when idle for so long it scans its surfaces, in pieces of so long */
 	double park_after_s, park_ms;      /* when idle for so long the heads are parked, and need so long to return */
 	double standby_after_s, standby_s; /* the same of the spindle */
 	uint32_t begins_asleep;            /* the spindle stands still until something is asked of it */
+	struct profile_dips dips;
+};
 
-	/* the path */
-	/* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
-	uint64_t bridge_bytes;
-	uint32_t arms; /* enum arms: each has half of the surfaces, but of two disks each has all */
-	uint64_t arm_stripe_bytes;
+struct profile_arms {
+	uint32_t kind; /* enum arms: each has half of the surfaces, but of two disks each has all */
+	uint64_t stripe_bytes;
 	double joined_density; /* of the second of two disks: its sectors per track are so many times the first's */
-	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */
-	double other_share, other_on_s, other_off_s; /* others take this share of the limits while they are on */
-	double latency_sigma; /* flat devices: latencies are lognormal, read_latency_us etc. their medians */
+};
 
-	/* scatter: see noise.c */
-	struct profile_seek_point *seek_points; /* instead of a, b, c, e and settle_ms */
-	size_t nseek_points;
-	struct profile_seek_scatter *seek_scatters;
-	size_t nseek_scatters;
-	struct scatter head_scatter, overhead_scatter, hit_scatter, write_scatter, done_scatter;
-	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation
-	                   of done_scatter */
-	double miss_short_p, miss_long_p; /* that an access comes a revolution late, below and from miss_cylinders on */
-	double miss_again_p;              /* and then another, and so on */
-	uint32_t miss_cylinders;
-	double freeze_p, freeze_min_ms,
-		freeze_max_ms;       /* per request: nothing moves for so long (even over orders of magnitude) */
-	double skew_sd_us;           /* of the angle of each track; fixed, as a hash of seed and track */
-	double skew_far_p, skew_far; /* this share of the tracks is off by up to so many revolutions */
-	double weak_share,
-		weak_p;        /* this share of the tracks (fixed) loses a revolution with this probability per pass */
-	uint32_t weak_surface; /* 0: on all; else only on this surface, counted from 1: a head that goes bad */
-	double drift, drift_s; /* the spindle's speed is rpm * (1 + drift * exp(-t / drift_s)) */
-	double reported_rpm;   /* what the drive says of itself; 0: rpm */
-	uint64_t
-		reported_request_bytes; /* the largest request, as the host knows it; 0: nothing near to what is read */
-
-	/* trouble */
-	struct profile_bad *bads;
-	size_t nbads;
-	struct profile_slow *slows;
-	size_t nslows;
+struct profile_faults {
 	struct profile_fail *fails;
 	size_t nfails;
 	struct profile_stall *stalls;
@@ -263,4 +200,33 @@ struct profile {
 	enum gone_kind gone;
 	uint64_t power_loss_at_request; /* before it is looked at, what is only in the write cache is lost; 0: never */
 	struct profile_miswrites miswrites;
+};
+
+struct profile {
+	char name[64];
+	char note[512]; /* comment for people: where the figures come from */
+	enum disk_kind kind;
+	uint64_t seed;
+	uint32_t logical_sector_bytes, physical_sector_bytes;
+	/* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in */
+	uint64_t capacity_lba;
+	uint32_t surfaces;
+	struct profile_zone *zones;
+	size_t nzones;
+
+	struct profile_reported reported;
+	struct profile_spindle spindle;
+	struct profile_seek seek;
+	struct profile_ctl ctl;
+	struct profile_path path;
+	struct profile_cache cache;
+	struct profile_wcache wcache;
+	struct profile_mcache mcache;
+	struct profile_ssd ssd;
+	struct profile_keeps keeps;
+	struct profile_noise noise;
+	struct profile_media media;
+	struct profile_own own;
+	struct profile_arms arms;
+	struct profile_faults faults;
 };

@@ -14,13 +14,13 @@ static uint64_t bytes(double n)
 
 static void draw_flash(struct rng *r, struct profile *p, double rate)
 {
-	p->read_latency_us = log_between(r, 20, 150);
-	p->write_latency_us = log_between(r, 10, 60);
-	p->stripe_bytes = 16384;
-	p->channels = whole(r, 4, 16);
-	p->channel_bytes_per_s = 2 * rate / p->channels + 100e6;
-	p->interface_bytes_per_s = rate * between(r, 1, 1.5);
-	p->jitter_us = between(r, 2, 30);
+	p->ssd.read_latency_us = log_between(r, 20, 150);
+	p->ssd.write_latency_us = log_between(r, 10, 60);
+	p->ssd.stripe_bytes = 16384;
+	p->ssd.channels = whole(r, 4, 16);
+	p->ssd.channel_bytes_per_s = 2 * rate / p->ssd.channels + 100e6;
+	p->path.interface_bytes_per_s = rate * between(r, 1, 1.5);
+	p->noise.jitter_us = between(r, 2, 30);
 	if (chance(r, 0.3)) {
 		p->keeps.collect_bytes = bytes(log_between(r, 0.2, 4) * GB);
 		p->keeps.collect_ms = log_between(r, 5, 200);
@@ -29,16 +29,16 @@ static void draw_flash(struct rng *r, struct profile *p, double rate)
 
 static void draw_volume(struct rng *r, struct profile *p)
 {
-	p->read_latency_us = p->write_latency_us = log_between(r, 300, 2000);
-	p->channels = whole(r, 4, 16);
-	p->channel_bytes_per_s = 400e6;
-	p->stripe_bytes = 1 << 20;
-	p->interface_bytes_per_s = log_between(r, 60e6, 400e6);
-	p->latency_sigma = between(r, 0.05, 0.5);
-	p->jitter_us = p->read_latency_us * between(r, 0.05, 0.3);
-	p->outlier_p = log_between(r, 0.0005, 0.01);
-	p->outlier_ms = log_between(r, 1, 20);
-	strcpy(p->transport, "virtio");
+	p->ssd.read_latency_us = p->ssd.write_latency_us = log_between(r, 300, 2000);
+	p->ssd.channels = whole(r, 4, 16);
+	p->ssd.channel_bytes_per_s = 400e6;
+	p->ssd.stripe_bytes = 1 << 20;
+	p->path.interface_bytes_per_s = log_between(r, 60e6, 400e6);
+	p->ssd.latency_sigma = between(r, 0.05, 0.5);
+	p->noise.jitter_us = p->ssd.read_latency_us * between(r, 0.05, 0.3);
+	p->noise.outlier_p = log_between(r, 0.0005, 0.01);
+	p->noise.outlier_ms = log_between(r, 1, 20);
+	strcpy(p->reported.transport, "virtio");
 }
 
 static void draw_cache(struct rng *r, struct profile *p)
@@ -61,8 +61,8 @@ static void draw_cache(struct rng *r, struct profile *p)
 static void draw_credit_of_bytes(struct rng *r, struct profile *p)
 {
 	draw_volume(r, p);
-	p->limit_bytes_per_s = p->interface_bytes_per_s * log_between(r, 0.08, 0.7);
-	p->credit_bytes = bytes(p->limit_bytes_per_s * log_between(r, 5, 600));
+	p->path.limit_bytes_per_s = p->path.interface_bytes_per_s * log_between(r, 0.08, 0.7);
+	p->path.credit_bytes = bytes(p->path.limit_bytes_per_s * log_between(r, 5, 600));
 }
 
 static void draw_credit_of_requests(struct rng *r, struct profile *p)
@@ -70,9 +70,9 @@ static void draw_credit_of_requests(struct rng *r, struct profile *p)
 	double most;
 
 	draw_volume(r, p);
-	most = p->channels / (p->write_latency_us * 1e-6);
-	p->limit_ops = most * log_between(r, 0.05, 0.5);
-	p->credit_ops = p->limit_ops * log_between(r, 5, 300);
+	most = p->ssd.channels / (p->ssd.write_latency_us * 1e-6);
+	p->path.limit_ops = most * log_between(r, 0.05, 0.5);
+	p->path.credit_ops = p->path.limit_ops * log_between(r, 5, 300);
 }
 
 static void draw_heat(struct rng *r, struct profile *p)
@@ -81,7 +81,7 @@ static void draw_heat(struct rng *r, struct profile *p)
 
 	draw_flash(r, p, rate * 1e6);
 	p->keeps.slc_mbs = 0;
-	p->interface_bytes_per_s = rate * 1e6;
+	p->path.interface_bytes_per_s = rate * 1e6;
 	p->keeps.heat_limit_c = between(r, 70, 85);
 	p->keeps.heat_tau_s = log_between(r, 30, 150);
 	p->keeps.heat_c_per_gb = rise / p->keeps.heat_tau_s / rate * 1e3;
@@ -93,7 +93,7 @@ static void draw_time(struct rng *r, struct profile *p)
 	double rate = log_between(r, 400, 3000);
 
 	draw_flash(r, p, rate * 1e6);
-	p->interface_bytes_per_s = rate * 1e6;
+	p->path.interface_bytes_per_s = rate * 1e6;
 	p->keeps.turbo_s = log_between(r, 5, 300);
 	p->keeps.turbo_back = log_between(r, 0.05, 2);
 	p->keeps.spent_mbs = rate * log_between(r, 0.05, 0.7);
@@ -128,13 +128,13 @@ int draw_burst(struct rng *r, struct profile *p)
 	p->logical_sector_bytes = 512;
 	p->physical_sector_bytes = 4096;
 	p->capacity_lba = (uint64_t)(log_between(r, 200, 4000) * 1e9 / 4096) * 8;
-	p->queue_depth = 256;
-	p->overhead_ms = 0;
+	p->ctl.queue_depth = 256;
+	p->ctl.overhead_ms = 0;
 	if (chance(r, 0.1)) { /* reads of what holds no data */
 		draw_flash(r, p, log_between(r, 300e6, 600e6));
-		p->interface_bytes_per_s *= between(r, 3, 6);
-		p->channel_bytes_per_s /= 2;
-		trim.count = (uint64_t)(p->interface_bytes_per_s * log_between(r, 3, 60) / 4096) * 8;
+		p->path.interface_bytes_per_s *= between(r, 3, 6);
+		p->ssd.channel_bytes_per_s /= 2;
+		trim.count = (uint64_t)(p->path.interface_bytes_per_s * log_between(r, 3, 60) / 4096) * 8;
 		return profile_add_trim(p, &trim);
 	}
 	ways[whole(r, 0, sizeof(ways) / sizeof(ways[0]) - 1)](r, p);

@@ -16,17 +16,18 @@ const char *const wild_noise_names[] = { "none", "mild", "real", "live", NULL };
 
 static void quiet(struct profile *p)
 {
-	p->jitter_us = p->outlier_p = p->outlier_ms = 0;
-	p->nseek_scatters = 0;
-	p->head_scatter = p->overhead_scatter = p->hit_scatter = p->done_scatter = (struct scatter){ 0 };
-	p->done_ms = (double)NAN;
-	p->miss_short_p = p->miss_long_p = p->miss_again_p = 0;
-	p->miss_cylinders = 0;
-	p->freeze_p = p->freeze_min_ms = p->freeze_max_ms = 0;
-	p->skew_sd_us = p->skew_far_p = p->skew_far = 0;
-	p->drift = 0;
-	p->unrest_sigma = 0;
-	p->busy_on_s = p->busy_off_s = p->busy_p = p->busy_ms = 0;
+	p->noise.jitter_us = p->noise.outlier_p = p->noise.outlier_ms = 0;
+	p->seek.nscatters = 0;
+	p->seek.head_scatter = p->ctl.overhead_scatter = p->ctl.hit_scatter = p->ctl.done_scatter =
+		(struct scatter){ 0 };
+	p->ctl.done_ms = (double)NAN;
+	p->noise.miss_short_p = p->noise.miss_long_p = p->noise.miss_again_p = 0;
+	p->noise.miss_cylinders = 0;
+	p->noise.freeze_p = p->noise.freeze_min_ms = p->noise.freeze_max_ms = 0;
+	p->media.skew_sd_us = p->media.skew_far_p = p->media.skew_far = 0;
+	p->spindle.drift = 0;
+	p->noise.unrest_sigma = 0;
+	p->path.busy_on_s = p->path.busy_off_s = p->path.busy_p = p->path.busy_ms = 0;
 }
 
 /* Of so many microseconds and more, with tails in proportion to the core. */
@@ -61,18 +62,18 @@ static int scatter_seeks(struct rng *r, struct profile *p, double part)
 /* A few tenths of a per cent of the accesses, or a few per cent, come late; long moves more often. */
 static void miss(struct rng *r, struct profile *p, double low, double high, double again)
 {
-	p->miss_long_p = log_between(r, low, high);
-	p->miss_short_p = p->miss_long_p * between(r, 0.1, 1);
-	p->miss_again_p = again;
-	p->miss_cylinders = 1 + (uint32_t)log_between(r, 10, 1000);
+	p->noise.miss_long_p = log_between(r, low, high);
+	p->noise.miss_short_p = p->noise.miss_long_p * between(r, 0.1, 1);
+	p->noise.miss_again_p = again;
+	p->noise.miss_cylinders = 1 + (uint32_t)log_between(r, 10, 1000);
 }
 
 static void tracks_differ(struct rng *r, struct profile *p)
 {
-	p->skew_sd_us = between(r, 2, 12);
+	p->media.skew_sd_us = between(r, 2, 12);
 	if (chance(r, 0.5)) {
-		p->skew_far_p = log_between(r, 0.0005, 0.055);
-		p->skew_far = between(r, 0.02, 0.3);
+		p->media.skew_far_p = log_between(r, 0.0005, 0.055);
+		p->media.skew_far = between(r, 0.02, 0.3);
 	}
 }
 
@@ -86,14 +87,14 @@ static void is_restless(struct profile *p)
 	struct rng own;
 
 	rng_init(&own, p->seed, 0xb057);
-	p->busy_on_s = log_between(&own, 0.05, 3);
-	p->busy_off_s = log_between(&own, 0.5, 30);
-	p->busy_p = between(&own, 0.05, 0.5);
-	p->busy_ms = log_between(&own, 0.1, 3);
-	p->unrest_sigma = between(&own, 0.3, 1);
-	p->unrest_s = log_between(&own, 0.05, 1);
-	if (p->kind == DISK_ROTATING && !(p->retry_per_gb > 0))
-		p->retry_per_gb = log_between(&own, 1, 10);
+	p->path.busy_on_s = log_between(&own, 0.05, 3);
+	p->path.busy_off_s = log_between(&own, 0.5, 30);
+	p->path.busy_p = between(&own, 0.05, 0.5);
+	p->path.busy_ms = log_between(&own, 0.1, 3);
+	p->noise.unrest_sigma = between(&own, 0.3, 1);
+	p->noise.unrest_s = log_between(&own, 0.05, 1);
+	if (p->kind == DISK_ROTATING && !(p->noise.retry_per_gb > 0))
+		p->noise.retry_per_gb = log_between(&own, 1, 10);
 }
 
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r)
@@ -101,30 +102,30 @@ int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r)
 	double part = level == WILD_NOISE_MILD ? 0.25 : 1;
 
 	quiet(p);
-	for (size_t i = 0; i < p->nseek_points && (level == WILD_NOISE_NONE || level == WILD_NOISE_MILD); i++)
-		p->seek_points[i].sd_ms *= level == WILD_NOISE_NONE ? 0 : part;
+	for (size_t i = 0; i < p->seek.npoints && (level == WILD_NOISE_NONE || level == WILD_NOISE_MILD); i++)
+		p->seek.points[i].sd_ms *= level == WILD_NOISE_NONE ? 0 : part;
 	if (level == WILD_NOISE_NONE)
 		return 0;
-	p->done_scatter = core_and_tails(r, between(r, 14, 22) * part);
-	p->overhead_scatter = core_and_tails(r, between(r, 3, 15) * part);
-	p->head_scatter = core_and_tails(r, between(r, 8, 22) * part);
+	p->ctl.done_scatter = core_and_tails(r, between(r, 14, 22) * part);
+	p->ctl.overhead_scatter = core_and_tails(r, between(r, 3, 15) * part);
+	p->seek.head_scatter = core_and_tails(r, between(r, 8, 22) * part);
 	if (level == WILD_NOISE_MILD)
 		return scatter_seeks(r, p, part);
 	tracks_differ(r, p);
 	if (level == WILD_NOISE_LIVE) {
-		p->done_scatter.sd_ms *= between(r, 1, 2);
-		p->outlier_p = between(r, 0.002, 0.02);
-		p->outlier_ms = log_between(r, 0.2, 5);
+		p->ctl.done_scatter.sd_ms *= between(r, 1, 2);
+		p->noise.outlier_p = between(r, 0.002, 0.02);
+		p->noise.outlier_ms = log_between(r, 0.2, 5);
 		miss(r, p, 0.01, 0.06, 0.35);
-		p->freeze_p = log_between(r, 3e-5, 3e-4);
+		p->noise.freeze_p = log_between(r, 3e-5, 3e-4);
 		is_restless(p);
 	} else {
 		miss(r, p, 0.0015, 0.019, 0.02);
-		p->freeze_p = chance(r, 0.3) ? log_between(r, 1e-6, 1e-4) : 0;
+		p->noise.freeze_p = chance(r, 0.3) ? log_between(r, 1e-6, 1e-4) : 0;
 	}
-	if (p->freeze_p > 0) {
-		p->freeze_min_ms = 30;
-		p->freeze_max_ms = 400;
+	if (p->noise.freeze_p > 0) {
+		p->noise.freeze_min_ms = 30;
+		p->noise.freeze_max_ms = 400;
 	}
 	return scatter_seeks(r, p, 1);
 }

@@ -33,20 +33,20 @@ static uint32_t count(struct rng *r, uint32_t max)
 
 static void random_electronics(struct rng *r, struct profile *p, const struct profile_limits *l)
 {
-	p->overhead_ms = log_between(r, 0.03, 0.6);
-	p->hit_overhead_ms = p->overhead_ms * between(r, 0.1, 0.5);
-	p->interface_bytes_per_s = log_between(r, 200e6, 600e6);
-	p->queue_depth = chance(r, 0.3) ? 1 : count(r, 64);
-	p->queue = chance(r, 0.5) ? QUEUE_FIFO : QUEUE_SATF;
-	p->cache_bytes = l->no_cache || chance(r, 0.1) ? 0 : (uint64_t)log_between(r, 256, 65536) << 10;
-	p->segments = count(r, 32);
+	p->ctl.overhead_ms = log_between(r, 0.03, 0.6);
+	p->ctl.hit_overhead_ms = p->ctl.overhead_ms * between(r, 0.1, 0.5);
+	p->path.interface_bytes_per_s = log_between(r, 200e6, 600e6);
+	p->ctl.queue_depth = chance(r, 0.3) ? 1 : count(r, 64);
+	p->ctl.queue = chance(r, 0.5) ? QUEUE_FIFO : QUEUE_SATF;
+	p->cache.bytes = l->no_cache || chance(r, 0.1) ? 0 : (uint64_t)log_between(r, 256, 65536) << 10;
+	p->cache.segments = count(r, 32);
 	if (!l->no_cache && chance(r, 0.6)) {
-		p->write_cache_bytes = (uint64_t)log_between(r, 128, 32768) << 10;
-		p->write_start = between(r, 0.1, 0.9);
-		p->write_delay_ms = log_between(r, 10, 2000);
+		p->wcache.bytes = (uint64_t)log_between(r, 128, 32768) << 10;
+		p->wcache.start = between(r, 0.1, 0.9);
+		p->wcache.delay_ms = log_between(r, 10, 2000);
 	}
-	p->jitter_us = l->jitter_us;
-	p->retry_per_gb = l->retry_per_gb;
+	p->noise.jitter_us = l->jitter_us;
+	p->noise.retry_per_gb = l->retry_per_gb;
 }
 
 static void random_mechanics(struct rng *r, struct profile *p)
@@ -54,11 +54,11 @@ static void random_mechanics(struct rng *r, struct profile *p)
 	static const double speeds[] = { 3600, 4500, 5400, 5900, 7200, 10000, 15000 };
 	double speed = speeds[rng_below(r, 7)];
 
-	p->rpm = speed * between(r, 0.998, 1.002);
-	p->settle_ms = between(r, 0.1, 0.8);
-	p->seek_a_ms = between(r, 0.2, 1.5);
-	p->head_switch_ms = between(r, 0.4, 1) * (p->settle_ms + p->seek_a_ms);
-	p->write_settle_ms = between(r, 0.1, 0.6);
+	p->spindle.rpm = speed * between(r, 0.998, 1.002);
+	p->seek.settle_ms = between(r, 0.1, 0.8);
+	p->seek.a_ms = between(r, 0.2, 1.5);
+	p->seek.head_switch_ms = between(r, 0.4, 1) * (p->seek.settle_ms + p->seek.a_ms);
+	p->seek.write_settle_ms = between(r, 0.1, 0.6);
 }
 
 /* Full stroke 5 to 20 ms, the knee somewhere in the first half of it, no jump there. */
@@ -66,14 +66,14 @@ static void random_seek(struct rng *r, struct profile *p, double cylinders)
 {
 	double full = between(r, 5, 20), knee = floor(cylinders * between(r, 0.1, 0.5)) + 1, at_knee;
 
-	p->seek_b_ms = (full * between(r, 0.5, 0.7) - p->seek_a_ms) / sqrt(knee);
-	at_knee = p->seek_a_ms + p->seek_b_ms * sqrt(knee);
-	p->seek_knee = knee;
-	p->seek_e_ms = (full - at_knee) / (cylinders > knee ? cylinders - knee : 1) * between(r, 0.5, 1);
-	p->seek_c_ms = at_knee - p->seek_e_ms * knee;
-	if (p->seek_c_ms < 0) {
-		p->seek_c_ms = at_knee;
-		p->seek_e_ms = 0;
+	p->seek.b_ms = (full * between(r, 0.5, 0.7) - p->seek.a_ms) / sqrt(knee);
+	at_knee = p->seek.a_ms + p->seek.b_ms * sqrt(knee);
+	p->seek.knee = knee;
+	p->seek.e_ms = (full - at_knee) / (cylinders > knee ? cylinders - knee : 1) * between(r, 0.5, 1);
+	p->seek.c_ms = at_knee - p->seek.e_ms * knee;
+	if (p->seek.c_ms < 0) {
+		p->seek.c_ms = at_knee;
+		p->seek.e_ms = 0;
 	}
 }
 
@@ -94,12 +94,14 @@ static void random_layout(struct rng *r, const struct profile_limits *l, struct 
 /* Extra skew now and then: makers leave room. */
 static void random_skews(struct rng *r, const struct profile *p, struct profile_zone *z)
 {
-	double rev_per_ms = p->rpm / 60e3, step = (p->settle_ms + p->seek_a_ms + p->seek_b_ms) * rev_per_ms;
+	double rev_per_ms = p->spindle.rpm / 60e3,
+	       step = (p->seek.settle_ms + p->seek.a_ms + p->seek.b_ms) * rev_per_ms;
 
 	if (chance(r, 0.5))
 		return;
 	z->cyl_skew = fmin(0.9, step * between(r, 1.02, 1.5));
-	z->head_skew = chance(r, 0.5) ? z->cyl_skew : fmin(0.9, p->head_switch_ms * rev_per_ms * between(r, 1.02, 1.5));
+	z->head_skew =
+		chance(r, 0.5) ? z->cyl_skew : fmin(0.9, p->seek.head_switch_ms * rev_per_ms * between(r, 1.02, 1.5));
 }
 
 static int random_zones(struct rng *r, struct profile *p, const struct profile_limits *l, uint32_t zones, double bytes)
@@ -134,11 +136,11 @@ static int random_zones(struct rng *r, struct profile *p, const struct profile_l
 /* A segment lasts longer than the pause between two requests, as in any drive that streams at all. */
 static void enlarge_cache(struct profile *p)
 {
-	double bytes_per_s = p->zones[0].spt[0] * (double)p->physical_sector_bytes * p->rpm / 60;
-	uint64_t need = (uint64_t)(bytes_per_s * 2 * (p->overhead_ms + 1) / 1e3) * p->segments;
+	double bytes_per_s = p->zones[0].spt[0] * (double)p->physical_sector_bytes * p->spindle.rpm / 60;
+	uint64_t need = (uint64_t)(bytes_per_s * 2 * (p->ctl.overhead_ms + 1) / 1e3) * p->cache.segments;
 
-	if (p->cache_bytes && p->cache_bytes < need)
-		p->cache_bytes = (need + 1023) / 1024 * 1024;
+	if (p->cache.bytes && p->cache.bytes < need)
+		p->cache.bytes = (need + 1023) / 1024 * 1024;
 }
 
 /* Grown and factory defects, a spare track here and there, zones that end in part of a track. */
@@ -211,7 +213,7 @@ int profile_random(struct profile *ret, uint64_t seed, const struct profile_limi
 	profile_init(&p);
 	p.seed = seed;
 	(void)snprintf(p.name, sizeof(p.name), "random-%llu", (unsigned long long)seed);
-	(void)snprintf(p.serial, sizeof(p.serial), "RND%llu", (unsigned long long)seed);
+	(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "RND%llu", (unsigned long long)seed);
 	p.surfaces = count(&r, l->max_surfaces ? l->max_surfaces : 10);
 	p.logical_sector_bytes = chance(&r, 0.15) ? 4096 : 512;
 	p.physical_sector_bytes = chance(&r, 0.3) ? 4096 : p.logical_sector_bytes;

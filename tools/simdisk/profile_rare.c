@@ -73,8 +73,8 @@ static void vary_densities(struct rng *r, struct profile *p)
 /* What was skipped is still somewhere on its track. */
 static void keep_skips(struct profile *p)
 {
-	for (size_t i = 0; i < p->nskips; i++) {
-		struct profile_skip *s = &p->skips[i];
+	for (size_t i = 0; i < p->media.nskips; i++) {
+		struct profile_skip *s = &p->media.skips[i];
 		uint32_t left = s->cylinder, spt;
 		size_t z = 0;
 
@@ -95,8 +95,8 @@ static void spare(struct rng *r, struct profile *p, bool is_old)
 	for (size_t i = 0; i < p->nzones; i++)
 		least = p->zones[i].cylinders < least ? p->zones[i].cylinders : least;
 	if (chance(r, 0.15) && least > 2) {
-		p->spare_tracks = whole(r, 1, least > 40 ? 20 : least / 2);
-		p->remapped = (uint32_t)log_between(r, 1, 300);
+		p->media.spare_tracks = whole(r, 1, least > 40 ? 20 : least / 2);
+		p->media.remapped = (uint32_t)log_between(r, 1, 300);
 	}
 	if (is_old && chance(r, 0.3)) {
 		uint32_t sectors = whole(r, 1, 12), tracks = p->surfaces * whole(r, 10, 40);
@@ -112,20 +112,20 @@ static void spare(struct rng *r, struct profile *p, bool is_old)
 
 static void be_odd(struct rng *r, struct profile *p, bool is_old)
 {
-	p->read_ahead = !chance(r, 0.06);
+	p->cache.read_ahead = !chance(r, 0.06);
 	if (chance(r, 0.1))
-		p->ahead_when = AHEAD_SEQUENTIAL;
-	p->drops_read = chance(r, 0.08);
-	p->write_forgets = chance(r, 0.1);
-	p->is_fua_ignored = chance(r, 0.1);
-	if (p->cache_bytes >= 64 << 20 && chance(r, 0.25)) {
-		p->segments = (uint32_t)log_between(r, 256, 4096.5);
-		p->cache_sizing = CACHE_BY_USE;
+		p->cache.ahead_when = AHEAD_SEQUENTIAL;
+	p->cache.drops_read = chance(r, 0.08);
+	p->cache.write_forgets = chance(r, 0.1);
+	p->wcache.is_fua_ignored = chance(r, 0.1);
+	if (p->cache.bytes >= 64 << 20 && chance(r, 0.25)) {
+		p->cache.segments = (uint32_t)log_between(r, 256, 4096.5);
+		p->cache.sizing = CACHE_BY_USE;
 	}
 	if (is_old && chance(r, 0.3)) /* as fitted to traces of such drives */
-		p->restart_ms = between(r, 0.05, 0.4);
+		p->seek.restart_ms = between(r, 0.05, 0.4);
 	if (is_old && chance(r, 0.2))
-		p->read_watermark = between(r, 0.1, 1);
+		p->ctl.read_watermark = between(r, 0.1, 1);
 }
 
 int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err)
@@ -136,8 +136,8 @@ int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err)
 		return 0;
 	rng_init(&r, seed, 0x1a35);
 	if (chance(&r, 0.5))
-		p->ahead_overhead = OVERHEAD_HIT;
-	p->head_switch_ms = between(&r, 0.3, 2) * (p->settle_ms + p->seek_a_ms);
+		p->cache.ahead_overhead = OVERHEAD_HIT;
+	p->seek.head_switch_ms = between(&r, 0.3, 2) * (p->seek.settle_ms + p->seek.a_ms);
 	for (size_t i = 0; i < p->nzones; i++)
 		p->zones[i].head_skew = p->zones[i].band_skew = (double)NAN; /* made for the switch */
 	return profile_finish(p, err);
@@ -148,9 +148,9 @@ int profile_vary_host(struct profile *p, uint64_t seed, struct err *err)
 	struct rng r;
 
 	rng_init(&r, seed, 0x4057);
-	p->jitter_us = between(&r, 5, 25);
-	p->outlier_p = log_between(&r, 0.002, 0.02);
-	p->outlier_ms = log_between(&r, 0.5, 5);
+	p->noise.jitter_us = between(&r, 5, 25);
+	p->noise.outlier_p = log_between(&r, 0.002, 0.02);
+	p->noise.outlier_ms = log_between(&r, 0.5, 5);
 	return profile_finish(p, err);
 }
 
@@ -171,12 +171,12 @@ int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name)
 	spare(&r, p, is_old);
 	be_odd(&r, p, is_old);
 	if ((strcmp(class_name, "laptop") == 0 || strcmp(class_name, "bridge") == 0) && chance(&r, 0.2)) {
-		p->standby_after_s = log_between(&r, 60, 1200);
-		p->standby_s = between(&r, 4, 12);
+		p->own.standby_after_s = log_between(&r, 60, 1200);
+		p->own.standby_s = between(&r, 4, 12);
 	}
 	if (chance(&r, 0.25))
-		p->fua_reads = FUA_READS_BUFFER;
+		p->cache.fua_reads = FUA_READS_BUFFER;
 	else if (chance(&r, strcmp(class_name, "bridge") == 0 ? 0.6 : 0.3)) /* a guess */
-		p->fua_reads = FUA_READS_REFUSED;
+		p->cache.fua_reads = FUA_READS_REFUSED;
 	return error;
 }

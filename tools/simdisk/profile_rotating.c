@@ -51,68 +51,68 @@ static void draw_mechanics(struct rng *r, struct profile *p, const struct era *e
 
 	while (n < ARRAY_LEN(era->speeds) && era->speeds[n] > 0)
 		n++;
-	p->reported_rpm = era->speeds[rng_below(r, n)];
+	p->reported.rpm = era->speeds[rng_below(r, n)];
 	off = between(r, -0.0074, 0.0074);
-	p->rpm = p->reported_rpm * (1 + off * rng_double(r));
+	p->spindle.rpm = p->reported.rpm * (1 + off * rng_double(r));
 	if (chance(r, 0.03)) /* what it says of itself is not what it does */
-		p->reported_rpm = p->reported_rpm == 7200 ? 5400 : 7200;
+		p->reported.rpm = p->reported.rpm == 7200 ? 5400 : 7200;
 	if (chance(r, 0.15)) { /* switched on a moment ago */
-		p->drift = log_between(r, 1e-6, 1e-4) * (chance(r, 0.5) ? 1 : -1);
-		p->drift_s = log_between(r, 30, 1000);
+		p->spindle.drift = log_between(r, 1e-6, 1e-4) * (chance(r, 0.5) ? 1 : -1);
+		p->spindle.drift_s = log_between(r, 30, 1000);
 	}
-	p->settle_ms = any(r, era->settle_ms);
-	p->seek_a_ms = fmax(0.05, any(r, era->track_ms) - p->settle_ms);
-	p->head_switch_ms = between(r, 0.5, 1.1) * (p->settle_ms + p->seek_a_ms);
-	p->write_settle_ms = between(r, 0.1, 0.6);
+	p->seek.settle_ms = any(r, era->settle_ms);
+	p->seek.a_ms = fmax(0.05, any(r, era->track_ms) - p->seek.settle_ms);
+	p->seek.head_switch_ms = between(r, 0.5, 1.1) * (p->seek.settle_ms + p->seek.a_ms);
+	p->seek.write_settle_ms = between(r, 0.1, 0.6);
 }
 
 /* Policies of caches, as makers chose them. */
 static void draw_caching(struct rng *r, struct profile *p)
 {
-	p->ahead_reach = chance(r, 0.25) ? AHEAD_TRACK : AHEAD_SEGMENT;
-	p->ahead_stop = chance(r, 0.4) ? AHEAD_COMMAND : AHEAD_SEEK;
+	p->cache.ahead_reach = chance(r, 0.25) ? AHEAD_TRACK : AHEAD_SEGMENT;
+	p->cache.ahead_stop = chance(r, 0.4) ? AHEAD_COMMAND : AHEAD_SEEK;
 	if (chance(r, 0.2))
-		p->ahead_bytes = (uint64_t)log_between(r, 128, 4096) << 10;
-	p->cache_sizing = chance(r, 0.4) ? CACHE_BY_USE : CACHE_FIXED;
-	p->keep_behind = between(r, 0, 0.7);
-	p->is_pre_read = chance(r, 0.3);
-	p->is_zero_latency = chance(r, 0.25);
-	p->has_write_cache = !chance(r, 0.15);
-	p->write_turns = chance(r, 0.5) ? TURNS_FAIR : TURNS_READS;
+		p->cache.ahead_bytes = (uint64_t)log_between(r, 128, 4096) << 10;
+	p->cache.sizing = chance(r, 0.4) ? CACHE_BY_USE : CACHE_FIXED;
+	p->cache.keep_behind = between(r, 0, 0.7);
+	p->cache.is_pre_read = chance(r, 0.3);
+	p->cache.is_zero_latency = chance(r, 0.25);
+	p->wcache.is_on = !chance(r, 0.15);
+	p->wcache.turns = chance(r, 0.5) ? TURNS_FAIR : TURNS_READS;
 }
 
 static void draw_electronics(struct rng *r, struct profile *p, const struct era *era)
 {
-	p->overhead_ms = log_between(r, era->overhead_us.low, era->overhead_us.high) * 1e-3;
-	p->hit_overhead_ms = p->overhead_ms * between(r, 0.2, 0.7);
-	p->interface_bytes_per_s = any(r, era->interface_mbs) * 1e6;
-	p->queue_depth = any_count(r, era->queue);
-	p->queue = chance(r, 0.3) ? QUEUE_FIFO : QUEUE_SATF;
-	p->cache_bytes = (uint64_t)log_between(r, era->cache_kb.low, era->cache_kb.high) << 10;
-	p->segments = (uint32_t)log_between(r, era->segments.low, era->segments.high + 0.5);
+	p->ctl.overhead_ms = log_between(r, era->overhead_us.low, era->overhead_us.high) * 1e-3;
+	p->ctl.hit_overhead_ms = p->ctl.overhead_ms * between(r, 0.2, 0.7);
+	p->path.interface_bytes_per_s = any(r, era->interface_mbs) * 1e6;
+	p->ctl.queue_depth = any_count(r, era->queue);
+	p->ctl.queue = chance(r, 0.3) ? QUEUE_FIFO : QUEUE_SATF;
+	p->cache.bytes = (uint64_t)log_between(r, era->cache_kb.low, era->cache_kb.high) << 10;
+	p->cache.segments = (uint32_t)log_between(r, era->segments.low, era->segments.high + 0.5);
 	draw_caching(r, p);
 	if (chance(r, 0.8)) {
-		p->write_cache_bytes = p->cache_bytes / 4;
-		p->write_start = between(r, 0.2, 0.8);
-		p->write_delay_ms = log_between(r, 20, 1000);
+		p->wcache.bytes = p->cache.bytes / 4;
+		p->wcache.start = between(r, 0.2, 0.8);
+		p->wcache.delay_ms = log_between(r, 20, 1000);
 	}
 }
 
 /* A segment lasts longer than the pause between two requests, or the drive would not stream at all. */
 static void enlarge_segments(struct profile *p)
 {
-	double bytes_per_s = p->zones[0].spt[0] * (double)p->physical_sector_bytes * p->rpm / 60;
-	uint64_t need = (uint64_t)(bytes_per_s * 2 * (p->overhead_ms + 1) / 1e3) >> 10;
+	double bytes_per_s = p->zones[0].spt[0] * (double)p->physical_sector_bytes * p->spindle.rpm / 60;
+	uint64_t need = (uint64_t)(bytes_per_s * 2 * (p->ctl.overhead_ms + 1) / 1e3) >> 10;
 
-	while (p->segments > 1 && (p->cache_bytes >> 10) / p->segments < need)
-		p->segments--;
-	if ((p->cache_bytes >> 10) < need)
-		p->cache_bytes = need << 10;
+	while (p->cache.segments > 1 && (p->cache.bytes >> 10) / p->cache.segments < need)
+		p->cache.segments--;
+	if ((p->cache.bytes >> 10) < need)
+		p->cache.bytes = need << 10;
 }
 
 static void draw_layout(struct rng *r, struct profile *p, const struct era *era, struct profile_zone *z)
 {
-	double turn_ms = 60e3 / p->rpm;
+	double turn_ms = 60e3 / p->spindle.rpm;
 
 	*z = (struct profile_zone){
 		.band_tracks = 1, .head_skew = (double)NAN, .cyl_skew = (double)NAN, .band_skew = (double)NAN
@@ -123,8 +123,9 @@ static void draw_layout(struct rng *r, struct profile *p, const struct era *era,
 	}
 	z->heads_alternate = chance(r, 0.25);
 	if (chance(r, 0.6)) { /* makers leave room */
-		z->cyl_skew = fmin(0.9, (p->settle_ms + p->seek_a_ms + p->seek_b_ms) * between(r, 1.05, 1.5) / turn_ms);
-		z->head_skew = fmin(0.9, fmax(p->head_switch_ms, 0.3) * between(r, 1.05, 1.5) / turn_ms);
+		z->cyl_skew =
+			fmin(0.9, (p->seek.settle_ms + p->seek.a_ms + p->seek.b_ms) * between(r, 1.05, 1.5) / turn_ms);
+		z->head_skew = fmin(0.9, fmax(p->seek.head_switch_ms, 0.3) * between(r, 1.05, 1.5) / turn_ms);
 	}
 }
 
@@ -133,11 +134,11 @@ static void draw_seek(struct rng *r, struct profile *p, double full_ms, double c
 {
 	double knee = floor(cylinders * between(r, 0.1, 0.35)) + 1, near = full_ms * between(r, 0.4, 0.6), at_knee;
 
-	p->seek_b_ms = fmax(0.1, near - p->seek_a_ms) / sqrt(knee);
-	at_knee = p->seek_a_ms + p->seek_b_ms * sqrt(knee);
-	p->seek_knee = knee;
-	p->seek_e_ms = fmax(0, full_ms - p->settle_ms - at_knee) / fmax(1, cylinders - knee);
-	p->seek_c_ms = at_knee - p->seek_e_ms * knee;
+	p->seek.b_ms = fmax(0.1, near - p->seek.a_ms) / sqrt(knee);
+	at_knee = p->seek.a_ms + p->seek.b_ms * sqrt(knee);
+	p->seek.knee = knee;
+	p->seek.e_ms = fmax(0, full_ms - p->seek.settle_ms - at_knee) / fmax(1, cylinders - knee);
+	p->seek.c_ms = at_knee - p->seek.e_ms * knee;
 }
 
 /* Zones of many cylinders each, by chance: not more than a profile may have. */
@@ -224,13 +225,13 @@ static int draw_points(struct rng *r, struct profile *p)
 	}
 	for (double d = 1; d < most; d = fmax(d + 1, d * 1.12)) {
 		double curve =
-			d < p->seek_knee ? p->seek_a_ms + p->seek_b_ms * sqrt(d) : p->seek_c_ms + p->seek_e_ms * d;
-		double part = sqrt(d / most), far = fmin(1, (curve + p->settle_ms) / 2);
+			d < p->seek.knee ? p->seek.a_ms + p->seek.b_ms * sqrt(d) : p->seek.c_ms + p->seek.e_ms * d;
+		double part = sqrt(d / most), far = fmin(1, (curve + p->seek.settle_ms) / 2);
 		struct profile_seek_point point = { .cylinders = (uint32_t)d, .sd_ms = (double)NAN };
 
 		for (size_t i = 0; i < ARRAY_LEN(bend); i++)
 			curve += far * bend[i] * sin(phase[i] + part * 4 * (double)(i + 1));
-		point.ms = fmax(0.05, p->settle_ms + curve + far * scatter * rng_normal(r));
+		point.ms = fmax(0.05, p->seek.settle_ms + curve + far * scatter * rng_normal(r));
 		if (!chance(r, 0.2)) /* elsewhere it rises */
 			point.ms = fmax(point.ms, last);
 		last = point.ms;
@@ -259,12 +260,12 @@ static int draw_era(struct rng *r, struct profile *p, const struct era *era)
 	if (error == 0)
 		error = profile_draw_noise(p, any_level(r), r);
 	if (chance(r, 0.4)) {
-		p->slipped = (uint32_t)log_between(r, 100, 10000);
-		p->slip_run = between(r, 1, 8);
+		p->media.slipped = (uint32_t)log_between(r, 100, 10000);
+		p->media.slip_run = between(r, 1, 8);
 	}
 	if (chance(r, 0.2)) {
-		p->weak_share = log_between(r, 0.0003, 0.03);
-		p->weak_p = log_between(r, 0.05, 1);
+		p->media.weak_share = log_between(r, 0.0003, 0.03);
+		p->media.weak_p = log_between(r, 0.05, 1);
 	}
 	return error;
 }
@@ -399,8 +400,8 @@ static const struct era laptop_era = {
 int draw_scsi(struct rng *r, struct profile *p)
 {
 	if (chance(r, 0.4)) { /* for warmth, every few seconds to minutes */
-		p->recalibrate_s = log_between(r, 10, 300);
-		p->recalibrate_ms = log_between(r, 20, 300);
+		p->own.recalibrate_s = log_between(r, 10, 300);
+		p->own.recalibrate_ms = log_between(r, 20, 300);
 	}
 	return draw_era(r, p, &scsi_era);
 }
@@ -418,8 +419,8 @@ int draw_desktop(struct rng *r, struct profile *p)
 int draw_nearline(struct rng *r, struct profile *p)
 {
 	if (chance(r, 0.4)) { /* looks for media errors when idle */
-		p->scan_after_s = log_between(r, 0.1, 2);
-		p->scan_ms = log_between(r, 10, 200);
+		p->own.scan_after_s = log_between(r, 0.1, 2);
+		p->own.scan_ms = log_between(r, 10, 200);
 	}
 	return draw_era(r, p, &nearline_era);
 }
@@ -432,8 +433,8 @@ int draw_enterprise(struct rng *r, struct profile *p)
 int draw_laptop(struct rng *r, struct profile *p)
 {
 	if (chance(r, 0.5)) {
-		p->park_after_s = log_between(r, 0.3, 10);
-		p->park_ms = between(r, 300, 1000);
+		p->own.park_after_s = log_between(r, 0.3, 10);
+		p->own.park_ms = between(r, 300, 1000);
 	}
 	return draw_era(r, p, &laptop_era);
 }
@@ -443,17 +444,17 @@ int draw_bridge(struct rng *r, struct profile *p)
 {
 	int error = draw_era(r, p, chance(r, 0.5) ? &laptop_era : &desktop_era);
 
-	p->queue_depth = 1;
-	p->overhead_ms += between(r, 0.05, 0.5);
-	p->hit_overhead_ms += between(r, 0.05, 0.3);
-	p->interface_bytes_per_s = chance(r, 0.4) ? between(r, 28e6, 42e6) : between(r, 200e6, 430e6);
-	p->jitter_us = between(r, 0, 60);
-	p->is_flush_ignored = chance(r, 0.3);
-	strcpy(p->transport, "usb");
+	p->ctl.queue_depth = 1;
+	p->ctl.overhead_ms += between(r, 0.05, 0.5);
+	p->ctl.hit_overhead_ms += between(r, 0.05, 0.3);
+	p->path.interface_bytes_per_s = chance(r, 0.4) ? between(r, 28e6, 42e6) : between(r, 200e6, 430e6);
+	p->noise.jitter_us = between(r, 0, 60);
+	p->wcache.is_flush_ignored = chance(r, 0.3);
+	strcpy(p->reported.transport, "usb");
 	if (chance(r, 0.5)) /* it cuts what is larger */
-		p->bridge_bytes = chance(r, 0.5) ? 120 << 10 : (uint64_t)log_between(r, 16, 1024) / 4 * 4 << 10;
-	if (p->bridge_bytes == 120 << 10) /* Linux's own limit for such devices; others cut unseen */
-		p->reported_request_bytes = p->bridge_bytes;
+		p->path.bridge_bytes = chance(r, 0.5) ? 120 << 10 : (uint64_t)log_between(r, 16, 1024) / 4 * 4 << 10;
+	if (p->path.bridge_bytes == 120 << 10) /* Linux's own limit for such devices; others cut unseen */
+		p->reported.request_bytes = p->path.bridge_bytes;
 	return error;
 }
 
@@ -462,8 +463,8 @@ int draw_two_arms(struct rng *r, struct profile *p)
 {
 	int error = draw_era(r, p, &nearline_era);
 
-	p->arms = chance(r, 0.8) ? ARMS_HALVES : ARMS_INTERLEAVED;
-	p->arm_stripe_bytes = (uint64_t)1 << whole(r, 16, 24);
+	p->arms.kind = chance(r, 0.8) ? ARMS_HALVES : ARMS_INTERLEAVED;
+	p->arms.stripe_bytes = (uint64_t)1 << whole(r, 16, 24);
 	return error;
 }
 
@@ -472,9 +473,9 @@ int draw_concatenation(struct rng *r, struct profile *p)
 {
 	int error = draw_era(r, p, chance(r, 0.5) ? &desktop_era : &enterprise_era);
 
-	p->arms = ARMS_JOINED;
+	p->arms.kind = ARMS_JOINED;
 	if (chance(r, 0.5))
-		p->joined_density = log_between(r, 0.5, 2);
+		p->arms.joined_density = log_between(r, 0.5, 2);
 	return error;
 }
 
@@ -486,9 +487,9 @@ int draw_stripe(struct rng *r, struct profile *p)
 	for (size_t z = 0; z < p->nzones; z++)
 		memcpy(p->zones[z].spt + p->surfaces, p->zones[z].spt, p->surfaces * sizeof(p->zones[z].spt[0]));
 	p->surfaces *= 2;
-	p->arms = ARMS_INTERLEAVED;
-	p->arm_stripe_bytes = (uint64_t)1 << whole(r, 16, 20); /* LVM takes 64 KiB, md 512 */
-	strcpy(p->transport, "dm");
+	p->arms.kind = ARMS_INTERLEAVED;
+	p->arms.stripe_bytes = (uint64_t)1 << whole(r, 16, 20); /* LVM takes 64 KiB, md 512 */
+	strcpy(p->reported.transport, "dm");
 	return error;
 }
 
@@ -497,7 +498,7 @@ int draw_dying(struct rng *r, struct profile *p)
 {
 	int error = draw_era(r, p, chance(r, 0.5) ? &desktop_era : &ide_era);
 
-	p->retry_per_gb = log_between(r, 0.05, 3);
+	p->noise.retry_per_gb = log_between(r, 0.05, 3);
 	return error;
 }
 

@@ -68,11 +68,11 @@ static void save_trouble(FILE *out, const struct profile *p)
 	static const char *const ops[] = { "read", "write", "flush", "any" };
 	size_t i;
 
-	for (i = 0; i < p->nskips; i++)
-		(void)fprintf(out, "skip %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", p->skips[i].cylinder,
-		              p->skips[i].surface, p->skips[i].first, p->skips[i].count);
-	for (i = 0; i < p->nbads; i++) {
-		const struct profile_bad *b = &p->bads[i];
+	for (i = 0; i < p->media.nskips; i++)
+		(void)fprintf(out, "skip %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", p->media.skips[i].cylinder,
+		              p->media.skips[i].surface, p->media.skips[i].first, p->media.skips[i].count);
+	for (i = 0; i < p->media.nbads; i++) {
+		const struct profile_bad *b = &p->media.bads[i];
 
 		(void)fprintf(out, "bad %" PRIu64 " %" PRIu64 " %s %.17g %s\n", b->lba, b->count,
 		              b->kind & BAD_HEALS    ? "heal"
@@ -81,12 +81,12 @@ static void save_trouble(FILE *out, const struct profile *p)
 		                                     : "rw",
 		              b->revolutions, err_name(b->err));
 	}
-	for (i = 0; i < p->nslows; i++)
-		(void)fprintf(out, "slow %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g%s\n", p->slows[i].lba,
-		              p->slows[i].count, p->slows[i].every, p->slows[i].revolutions,
-		              p->slows[i].heals ? " heal" : "");
-	for (i = 0; i < p->nfails; i++) {
-		const struct profile_fail *f = &p->fails[i];
+	for (i = 0; i < p->media.nslows; i++)
+		(void)fprintf(out, "slow %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g%s\n", p->media.slows[i].lba,
+		              p->media.slows[i].count, p->media.slows[i].every, p->media.slows[i].revolutions,
+		              p->media.slows[i].heals ? " heal" : "");
+	for (i = 0; i < p->faults.nfails; i++) {
+		const struct profile_fail *f = &p->faults.fails[i];
 
 		(void)fprintf(out, "fail %s %" PRIu64, ops[f->op], f->nth);
 		if (f->err)
@@ -95,8 +95,8 @@ static void save_trouble(FILE *out, const struct profile *p)
 			(void)fprintf(out, " short %" PRIu64, f->short_bytes);
 		(void)fprintf(out, " delay %.17g every %" PRIu64 "\n", f->delay_s, f->every);
 	}
-	for (i = 0; i < p->nstalls; i++)
-		(void)fprintf(out, "stall %.17g %.17g\n", p->stalls[i].at_s, p->stalls[i].length_s);
+	for (i = 0; i < p->faults.nstalls; i++)
+		(void)fprintf(out, "stall %.17g %.17g\n", p->faults.stalls[i].at_s, p->faults.stalls[i].length_s);
 }
 
 int profile_save(FILE *out, const struct profile *p)
@@ -106,15 +106,15 @@ int profile_save(FILE *out, const struct profile *p)
 	for (i = 0; profile_keys[i].name; i++)
 		save_key(out, p, &profile_keys[i]);
 	(void)fprintf(out, "kind %s\nqueue %s\n", p->kind == DISK_SSD ? "ssd" : "rotating",
-	              p->queue == QUEUE_SATF ? "satf" : "fifo");
-	(void)fprintf(out, "seek %.17g %.17g", p->seek_a_ms, p->seek_b_ms);
-	if (isfinite(p->seek_knee))
-		(void)fprintf(out, " %.17g %.17g %.17g", p->seek_knee, p->seek_c_ms, p->seek_e_ms);
-	(void)fprintf(out, "\nwobble %.17g %.17g\noutlier %.17g %.17g\n", p->wobble, p->wobble_period_s, p->outlier_p,
-	              p->outlier_ms);
-	if (isfinite(p->gone_at_s))
-		(void)fprintf(out, "gone_at_s %.17g\n", p->gone_at_s);
-	(void)fprintf(out, "gone_as %s\n", p->gone == GONE_ZERO ? "zero" : "error");
+	              p->ctl.queue == QUEUE_SATF ? "satf" : "fifo");
+	(void)fprintf(out, "seek %.17g %.17g", p->seek.a_ms, p->seek.b_ms);
+	if (isfinite(p->seek.knee))
+		(void)fprintf(out, " %.17g %.17g %.17g", p->seek.knee, p->seek.c_ms, p->seek.e_ms);
+	(void)fprintf(out, "\nwobble %.17g %.17g\noutlier %.17g %.17g\n", p->spindle.wobble, p->spindle.wobble_period_s,
+	              p->noise.outlier_p, p->noise.outlier_ms);
+	if (isfinite(p->faults.gone_at_s))
+		(void)fprintf(out, "gone_at_s %.17g\n", p->faults.gone_at_s);
+	(void)fprintf(out, "gone_as %s\n", p->faults.gone == GONE_ZERO ? "zero" : "error");
 	traits_save(out, p);
 	save_zones(out, p);
 	save_trouble(out, p);

@@ -87,46 +87,46 @@ static int get_errno(const struct parser *ps, const char *word, int *ret)
 
 const struct key profile_keys[] = {
 	KEY(KEY_TEXT, "name", name),
-	KEY(KEY_TEXT, "model", model),
-	KEY(KEY_TEXT, "serial", serial),
-	KEY(KEY_TEXT, "firmware", firmware),
-	KEY(KEY_TEXT, "vendor", vendor),
-	KEY(KEY_TEXT, "transport", transport),
+	KEY(KEY_TEXT, "model", reported.model),
+	KEY(KEY_TEXT, "serial", reported.serial),
+	KEY(KEY_TEXT, "firmware", reported.firmware),
+	KEY(KEY_TEXT, "vendor", reported.vendor),
+	KEY(KEY_TEXT, "transport", reported.transport),
 	KEY(KEY_TEXT, "note", note),
 	KEY(KEY_U32, "sector", logical_sector_bytes),
 	KEY(KEY_U32, "physical_sector", physical_sector_bytes),
 	KEY(KEY_U64, "capacity_lba", capacity_lba),
-	KEY(KEY_DOUBLE, "rpm", rpm),
+	KEY(KEY_DOUBLE, "rpm", spindle.rpm),
 	KEY(KEY_U32, "surfaces", surfaces),
-	KEY(KEY_DOUBLE, "settle_ms", settle_ms),
-	KEY(KEY_DOUBLE, "head_switch_ms", head_switch_ms),
-	KEY(KEY_DOUBLE, "write_settle_ms", write_settle_ms),
-	KEY(KEY_DOUBLE, "overhead_ms", overhead_ms),
-	KEY(KEY_DOUBLE, "hit_overhead_ms", hit_overhead_ms),
-	KEY(KEY_MBS, "interface_mbs", interface_bytes_per_s),
-	KEY(KEY_MBS, "limit_mbs", limit_bytes_per_s),
-	KEY(KEY_KB, "credit_kb", credit_bytes),
-	KEY(KEY_KB, "cache_kb", cache_bytes),
-	KEY(KEY_U32, "segments", segments),
-	KEY(KEY_BOOL, "read_ahead", read_ahead),
-	KEY(KEY_KB, "write_cache_kb", write_cache_bytes),
-	KEY(KEY_DOUBLE, "write_start", write_start),
-	KEY(KEY_DOUBLE, "write_delay_ms", write_delay_ms),
-	KEY(KEY_BOOL, "ignore_flush", is_flush_ignored),
-	KEY(KEY_U32, "queue_depth", queue_depth),
-	KEY(KEY_DOUBLE, "max_age_ms", max_age_ms),
-	KEY(KEY_U32, "channels", channels),
-	KEY(KEY_DOUBLE, "read_latency_us", read_latency_us),
-	KEY(KEY_DOUBLE, "write_latency_us", write_latency_us),
-	KEY(KEY_DOUBLE, "flush_latency_us", flush_latency_us),
-	KEY(KEY_MBS, "channel_mbs", channel_bytes_per_s),
-	KEY(KEY_U32, "stripe_bytes", stripe_bytes),
+	KEY(KEY_DOUBLE, "settle_ms", seek.settle_ms),
+	KEY(KEY_DOUBLE, "head_switch_ms", seek.head_switch_ms),
+	KEY(KEY_DOUBLE, "write_settle_ms", seek.write_settle_ms),
+	KEY(KEY_DOUBLE, "overhead_ms", ctl.overhead_ms),
+	KEY(KEY_DOUBLE, "hit_overhead_ms", ctl.hit_overhead_ms),
+	KEY(KEY_MBS, "interface_mbs", path.interface_bytes_per_s),
+	KEY(KEY_MBS, "limit_mbs", path.limit_bytes_per_s),
+	KEY(KEY_KB, "credit_kb", path.credit_bytes),
+	KEY(KEY_KB, "cache_kb", cache.bytes),
+	KEY(KEY_U32, "segments", cache.segments),
+	KEY(KEY_BOOL, "read_ahead", cache.read_ahead),
+	KEY(KEY_KB, "write_cache_kb", wcache.bytes),
+	KEY(KEY_DOUBLE, "write_start", wcache.start),
+	KEY(KEY_DOUBLE, "write_delay_ms", wcache.delay_ms),
+	KEY(KEY_BOOL, "ignore_flush", wcache.is_flush_ignored),
+	KEY(KEY_U32, "queue_depth", ctl.queue_depth),
+	KEY(KEY_DOUBLE, "max_age_ms", ctl.max_age_ms),
+	KEY(KEY_U32, "channels", ssd.channels),
+	KEY(KEY_DOUBLE, "read_latency_us", ssd.read_latency_us),
+	KEY(KEY_DOUBLE, "write_latency_us", ssd.write_latency_us),
+	KEY(KEY_DOUBLE, "flush_latency_us", ssd.flush_latency_us),
+	KEY(KEY_MBS, "channel_mbs", ssd.channel_bytes_per_s),
+	KEY(KEY_U32, "stripe_bytes", ssd.stripe_bytes),
 	KEY(KEY_U64, "seed", seed),
-	KEY(KEY_DOUBLE, "jitter_us", jitter_us),
-	KEY(KEY_DOUBLE, "retry_per_gb", retry_per_gb),
-	KEY(KEY_U64, "gone_at_request", gone_at_request),
-	KEY(KEY_U64, "power_loss_at_request", power_loss_at_request),
-	KEY(KEY_U64, "drop_writes_from", miswrites.drop_from),
+	KEY(KEY_DOUBLE, "jitter_us", noise.jitter_us),
+	KEY(KEY_DOUBLE, "retry_per_gb", noise.retry_per_gb),
+	KEY(KEY_U64, "gone_at_request", faults.gone_at_request),
+	KEY(KEY_U64, "power_loss_at_request", faults.power_loss_at_request),
+	KEY(KEY_U64, "drop_writes_from", faults.miswrites.drop_from),
 	{ .name = NULL },
 };
 
@@ -184,9 +184,9 @@ static int key_kind(struct parser *ps)
 static int key_queue(struct parser *ps)
 {
 	if (strcmp(ps->word[1], "fifo") == 0)
-		ps->p->queue = QUEUE_FIFO;
+		ps->p->ctl.queue = QUEUE_FIFO;
 	else if (strcmp(ps->word[1], "satf") == 0)
-		ps->p->queue = QUEUE_SATF;
+		ps->p->ctl.queue = QUEUE_SATF;
 	else
 		return parser_fail(ps, "queue is fifo or satf", ps->word[1]);
 	return 0;
@@ -258,13 +258,13 @@ static int key_skew(struct parser *ps)
 
 static int key_seek(struct parser *ps)
 {
-	double *const at[] = { &ps->p->seek_a_ms, &ps->p->seek_b_ms, &ps->p->seek_knee, &ps->p->seek_c_ms,
-		               &ps->p->seek_e_ms };
+	double *const at[] = { &ps->p->seek.a_ms, &ps->p->seek.b_ms, &ps->p->seek.knee, &ps->p->seek.c_ms,
+		               &ps->p->seek.e_ms };
 	size_t i;
 
 	if (ps->nwords != 3 && ps->nwords != 6)
 		return parser_fail(ps, "seek wants A B, or A B KNEE C E", NULL);
-	ps->p->seek_knee = INFINITY;
+	ps->p->seek.knee = INFINITY;
 	for (i = 1; i < ps->nwords; i++) {
 		int r = parser_get_double(ps, ps->word[i], at[i - 1]);
 
@@ -418,20 +418,21 @@ static int key_gone(struct parser *ps)
 	if (strcmp(ps->word[0], "gone_as") == 0) {
 		if (strcmp(ps->word[1], "error") != 0 && strcmp(ps->word[1], "zero") != 0)
 			return parser_fail(ps, "error or zero was expected", ps->word[1]);
-		ps->p->gone = ps->word[1][0] == 'e' ? GONE_ERROR : GONE_ZERO;
+		ps->p->faults.gone = ps->word[1][0] == 'e' ? GONE_ERROR : GONE_ZERO;
 		return 0;
 	}
-	r = parser_get_double(ps, ps->word[1], &ps->p->gone_at_s);
+	r = parser_get_double(ps, ps->word[1], &ps->p->faults.gone_at_s);
 	return r;
 }
 
 static int key_pair(struct parser *ps)
 {
 	bool is_wobble = ps->word[0][0] == 'w';
-	int r = parser_get_double(ps, ps->word[1], is_wobble ? &ps->p->wobble : &ps->p->outlier_p);
+	int r = parser_get_double(ps, ps->word[1], is_wobble ? &ps->p->spindle.wobble : &ps->p->noise.outlier_p);
 
 	if (r == 0)
-		r = parser_get_double(ps, ps->word[2], is_wobble ? &ps->p->wobble_period_s : &ps->p->outlier_ms);
+		r = parser_get_double(ps, ps->word[2],
+		                      is_wobble ? &ps->p->spindle.wobble_period_s : &ps->p->noise.outlier_ms);
 	return r;
 }
 

@@ -56,25 +56,27 @@ struct trait {
 	DOUBLE(member.sd_ms, 0, 1e4), DOUBLE(member.tail_p, 0, SCATTER_TAIL_MAX), DOUBLE(member.tail_ms, 0, 1e5)
 
 static const struct trait traits[] = {
-	{ "read_ahead_reach", 1, { CHOICE(ahead_reach, "segment track") } },
-	{ "read_ahead_stop", 1, { CHOICE(ahead_stop, "seek command") } },
-	{ "read_ahead_kb", 1, { KB(ahead_bytes, 0, 0x1p40) } },
-	{ "zero_latency", 1, { CHOICE(is_zero_latency, "no yes") } },
-	{ "keep_behind", 1, { DOUBLE(keep_behind, 0, 1) } },
-	{ "pre_read", 1, { CHOICE(is_pre_read, "no yes") } },
-	{ "cache_sizing", 1, { CHOICE(cache_sizing, "fixed by-use") } },
-	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
-	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
-	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
-	{ "fua_reads", 1, { CHOICE(fua_reads, "media buffer refused") } },
+	{ "read_ahead_reach", 1, { CHOICE(cache.ahead_reach, "segment track") } },
+	{ "read_ahead_stop", 1, { CHOICE(cache.ahead_stop, "seek command") } },
+	{ "read_ahead_kb", 1, { KB(cache.ahead_bytes, 0, 0x1p40) } },
+	{ "zero_latency", 1, { CHOICE(cache.is_zero_latency, "no yes") } },
+	{ "keep_behind", 1, { DOUBLE(cache.keep_behind, 0, 1) } },
+	{ "pre_read", 1, { CHOICE(cache.is_pre_read, "no yes") } },
+	{ "cache_sizing", 1, { CHOICE(cache.sizing, "fixed by-use") } },
+	{ "write_cache", 1, { CHOICE(wcache.is_on, "off on") } },
+	{ "write_turns", 1, { CHOICE(wcache.turns, "reads fair") } },
+	{ "ignore_fua", 1, { CHOICE(wcache.is_fua_ignored, "no yes") } },
+	{ "fua_reads", 1, { CHOICE(cache.fua_reads, "media buffer refused") } },
 	{ "media_cache_kb",
 	  1,
-	  { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },
-	{ "media_cache_idle_ms", 1, { DOUBLE(mcache_idle_ms, 0, 1e7) } },
-	{ "media_cache_first", 1, { CHOICE(mcache_first, "oldest coldest fullest") } },
-	{ "media_cache_direct_kb", 1, { KB(mcache_direct_bytes, 0, 0x1p40) } },
-	{ "shingle_band_kb", 1, { KB(band_bytes, 0, 0x1p40) } },
-	{ "write_dip", 2, { U32(dips.writes, 0, 1e9), DOUBLE(dips.ms, 0, 1e6), KB(dips.bytes, 0, 0x1p40) } },
+	  { KB(mcache.bytes, 0, 0x1p50), U32(mcache.entries, 0, 1e9), DOUBLE(mcache.place, 0, 1) } },
+	{ "media_cache_idle_ms", 1, { DOUBLE(mcache.idle_ms, 0, 1e7) } },
+	{ "media_cache_first", 1, { CHOICE(mcache.first, "oldest coldest fullest") } },
+	{ "media_cache_direct_kb", 1, { KB(mcache.direct_bytes, 0, 0x1p40) } },
+	{ "shingle_band_kb", 1, { KB(mcache.band_bytes, 0, 0x1p40) } },
+	{ "write_dip",
+	  2,
+	  { U32(own.dips.writes, 0, 1e9), DOUBLE(own.dips.ms, 0, 1e6), KB(own.dips.bytes, 0, 0x1p40) } },
 	{ "fast_cells",
 	  3,
 	  { KB(keeps.slc_bytes, 0, 0x1p50), DOUBLE(keeps.slc_mbs, 0, 1e6), DOUBLE(keeps.direct_mbs, 0, 1e6),
@@ -88,50 +90,57 @@ static const struct trait traits[] = {
 	  4,
 	  { DOUBLE(keeps.heat_c_per_gb, 0, 1e4), DOUBLE(keeps.heat_tau_s, 0, 1e6), DOUBLE(keeps.heat_limit_c, 0, 200),
 	    DOUBLE(keeps.hot_mbs, 0, 1e6) } },
-	{ "slipped", 1, { U32(slipped, 0, PROFILE_LIST_MAX), DOUBLE(slip_run, 1, 1e6) } },
-	{ "spare_tracks", 1, { U32(spare_tracks, 0, 1e6) } },
-	{ "remapped", 1, { U32(remapped, 0, PROFILE_LIST_MAX) } },
-	{ "trimmed_us", 1, { DOUBLE(trimmed_us, 0, 1e8) } },
-	{ "recalibrate", 2, { DOUBLE(recalibrate_s, 0, 1e7), DOUBLE(recalibrate_ms, 0, 1e6) } },
-	{ "scan", 2, { DOUBLE(scan_after_s, 0, 1e7), DOUBLE(scan_ms, 0, 1e6) } },
-	{ "park", 2, { DOUBLE(park_after_s, 0, 1e7), DOUBLE(park_ms, 0, 1e6) } },
-	{ "standby", 2, { DOUBLE(standby_after_s, 0, 1e7), DOUBLE(standby_s, 0, 1e4) } },
-	{ "begins_asleep", 1, { CHOICE(begins_asleep, "no yes") } },
-	{ "bridge_kb", 1, { KB(bridge_bytes, 0, 0x1p30) } },
-	{ "arms", 1, { CHOICE(arms, "one halves interleaved joined") } },
-	{ "arm_stripe_kb", 1, { KB(arm_stripe_bytes, 65536, 0x1p40) } },
-	{ "joined_density", 1, { DOUBLE(joined_density, 0.1, 10) } },
-	{ "limit_iops", 1, { DOUBLE(limit_ops, 0, 1e9), DOUBLE(credit_ops, 0, 1e12) } },
-	{ "neighbour", 3, { DOUBLE(other_share, 0, 0.99), DOUBLE(other_on_s, 0, 1e6), DOUBLE(other_off_s, 0, 1e6) } },
-	{ "latency_sigma", 1, { DOUBLE(latency_sigma, 0, 3) } },
-	{ "head_switch_scatter", 1, { SCATTER(head_scatter) } },
-	{ "overhead_scatter", 1, { SCATTER(overhead_scatter) } },
-	{ "hit_overhead_scatter", 1, { SCATTER(hit_scatter) } },
-	{ "write_overhead_scatter", 1, { SCATTER(write_scatter) } },
-	{ "write_overhead_ms", 1, { DOUBLE(write_overhead_ms, 0, 1e5) } },
-	{ "restart_ms", 1, { DOUBLE(restart_ms, 0, 1e5) } },
-	{ "read_watermark", 1, { DOUBLE(read_watermark, 0, 1) } },
-	{ "read_ahead_overhead", 1, { CHOICE(ahead_overhead, "full hit") } },
-	{ "drops_read", 1, { CHOICE(drops_read, "no yes") } },
-	{ "write_forgets", 1, { CHOICE(write_forgets, "no yes") } },
-	{ "read_ahead_when", 1, { CHOICE(ahead_when, "always sequential") } },
-	{ "completion_scatter", 1, { SCATTER(done_scatter) } },
-	{ "completion_ms", 1, { DOUBLE(done_ms, 0, 1e5) } },
+	{ "slipped", 1, { U32(media.slipped, 0, PROFILE_LIST_MAX), DOUBLE(media.slip_run, 1, 1e6) } },
+	{ "spare_tracks", 1, { U32(media.spare_tracks, 0, 1e6) } },
+	{ "remapped", 1, { U32(media.remapped, 0, PROFILE_LIST_MAX) } },
+	{ "trimmed_us", 1, { DOUBLE(media.trimmed_us, 0, 1e8) } },
+	{ "recalibrate", 2, { DOUBLE(own.recalibrate_s, 0, 1e7), DOUBLE(own.recalibrate_ms, 0, 1e6) } },
+	{ "scan", 2, { DOUBLE(own.scan_after_s, 0, 1e7), DOUBLE(own.scan_ms, 0, 1e6) } },
+	{ "park", 2, { DOUBLE(own.park_after_s, 0, 1e7), DOUBLE(own.park_ms, 0, 1e6) } },
+	{ "standby", 2, { DOUBLE(own.standby_after_s, 0, 1e7), DOUBLE(own.standby_s, 0, 1e4) } },
+	{ "begins_asleep", 1, { CHOICE(own.begins_asleep, "no yes") } },
+	{ "bridge_kb", 1, { KB(path.bridge_bytes, 0, 0x1p30) } },
+	{ "arms", 1, { CHOICE(arms.kind, "one halves interleaved joined") } },
+	{ "arm_stripe_kb", 1, { KB(arms.stripe_bytes, 65536, 0x1p40) } },
+	{ "joined_density", 1, { DOUBLE(arms.joined_density, 0.1, 10) } },
+	{ "limit_iops", 1, { DOUBLE(path.limit_ops, 0, 1e9), DOUBLE(path.credit_ops, 0, 1e12) } },
+	{ "neighbour",
+	  3,
+	  { DOUBLE(path.other_share, 0, 0.99), DOUBLE(path.other_on_s, 0, 1e6), DOUBLE(path.other_off_s, 0, 1e6) } },
+	{ "latency_sigma", 1, { DOUBLE(ssd.latency_sigma, 0, 3) } },
+	{ "head_switch_scatter", 1, { SCATTER(seek.head_scatter) } },
+	{ "overhead_scatter", 1, { SCATTER(ctl.overhead_scatter) } },
+	{ "hit_overhead_scatter", 1, { SCATTER(ctl.hit_scatter) } },
+	{ "write_overhead_scatter", 1, { SCATTER(ctl.write_scatter) } },
+	{ "write_overhead_ms", 1, { DOUBLE(ctl.write_overhead_ms, 0, 1e5) } },
+	{ "restart_ms", 1, { DOUBLE(seek.restart_ms, 0, 1e5) } },
+	{ "read_watermark", 1, { DOUBLE(ctl.read_watermark, 0, 1) } },
+	{ "read_ahead_overhead", 1, { CHOICE(cache.ahead_overhead, "full hit") } },
+	{ "drops_read", 1, { CHOICE(cache.drops_read, "no yes") } },
+	{ "write_forgets", 1, { CHOICE(cache.write_forgets, "no yes") } },
+	{ "read_ahead_when", 1, { CHOICE(cache.ahead_when, "always sequential") } },
+	{ "completion_scatter", 1, { SCATTER(ctl.done_scatter) } },
+	{ "completion_ms", 1, { DOUBLE(ctl.done_ms, 0, 1e5) } },
 	{ "missed_revolutions",
 	  3,
-	  { DOUBLE(miss_short_p, 0, 1), DOUBLE(miss_long_p, 0, 1), U32(miss_cylinders, 0, 1e9),
-	    DOUBLE(miss_again_p, 0, 0.9) } },
-	{ "freeze", 3, { DOUBLE(freeze_p, 0, 1), DOUBLE(freeze_min_ms, 0, 1e6), DOUBLE(freeze_max_ms, 0, 1e6) } },
-	{ "skew_scatter", 1, { DOUBLE(skew_sd_us, 0, 1e6), DOUBLE(skew_far_p, 0, 1), DOUBLE(skew_far, 0, 0.5) } },
-	{ "weak_tracks", 2, { DOUBLE(weak_share, 0, 1), DOUBLE(weak_p, 0, 1) } },
-	{ "weak_surface", 1, { U32(weak_surface, 0, PROFILE_SURFACES_MAX) } },
-	{ "rpm_drift", 2, { SIGNED(drift, -0.05, 0.05), DOUBLE(drift_s, 1, 1e6) } },
-	{ "retry_unrest", 2, { DOUBLE(unrest_sigma, 0, 3), DOUBLE(unrest_s, 1e-3, 1e6) } },
+	  { DOUBLE(noise.miss_short_p, 0, 1), DOUBLE(noise.miss_long_p, 0, 1), U32(noise.miss_cylinders, 0, 1e9),
+	    DOUBLE(noise.miss_again_p, 0, 0.9) } },
+	{ "freeze",
+	  3,
+	  { DOUBLE(noise.freeze_p, 0, 1), DOUBLE(noise.freeze_min_ms, 0, 1e6), DOUBLE(noise.freeze_max_ms, 0, 1e6) } },
+	{ "skew_scatter",
+	  1,
+	  { DOUBLE(media.skew_sd_us, 0, 1e6), DOUBLE(media.skew_far_p, 0, 1), DOUBLE(media.skew_far, 0, 0.5) } },
+	{ "weak_tracks", 2, { DOUBLE(media.weak_share, 0, 1), DOUBLE(media.weak_p, 0, 1) } },
+	{ "weak_surface", 1, { U32(media.weak_surface, 0, PROFILE_SURFACES_MAX) } },
+	{ "rpm_drift", 2, { SIGNED(spindle.drift, -0.05, 0.05), DOUBLE(spindle.drift_s, 1, 1e6) } },
+	{ "retry_unrest", 2, { DOUBLE(noise.unrest_sigma, 0, 3), DOUBLE(noise.unrest_s, 1e-3, 1e6) } },
 	{ "busy_host",
 	  4,
-	  { DOUBLE(busy_on_s, 0, 1e6), DOUBLE(busy_off_s, 0, 1e6), DOUBLE(busy_p, 0, 1), DOUBLE(busy_ms, 0, 1e6) } },
-	{ "reported_rpm", 1, { DOUBLE(reported_rpm, 0, 1e6) } },
-	{ "reported_request_kb", 1, { KB(reported_request_bytes, 0, 0x1p30) } },
+	  { DOUBLE(path.busy_on_s, 0, 1e6), DOUBLE(path.busy_off_s, 0, 1e6), DOUBLE(path.busy_p, 0, 1),
+	    DOUBLE(path.busy_ms, 0, 1e6) } },
+	{ "reported_rpm", 1, { DOUBLE(reported.rpm, 0, 1e6) } },
+	{ "reported_request_kb", 1, { KB(reported.request_bytes, 0, 0x1p30) } },
 };
 
 static void *at_of(struct profile *p, const struct value *v)
@@ -335,12 +344,12 @@ static int finish_seek(struct profile *p, struct err *err)
 	size_t i;
 	int r = 0;
 
-	if (p->nseek_points)
-		qsort(p->seek_points, p->nseek_points, sizeof(*p->seek_points), point_order);
-	if (p->nseek_scatters)
-		qsort(p->seek_scatters, p->nseek_scatters, sizeof(*p->seek_scatters), scatter_order);
-	for (i = 0; r == 0 && i < p->nseek_points; i++) {
-		const struct profile_seek_point *s = &p->seek_points[i];
+	if (p->seek.npoints)
+		qsort(p->seek.points, p->seek.npoints, sizeof(*p->seek.points), point_order);
+	if (p->seek.nscatters)
+		qsort(p->seek.scatters, p->seek.nscatters, sizeof(*p->seek.scatters), scatter_order);
+	for (i = 0; r == 0 && i < p->seek.npoints; i++) {
+		const struct profile_seek_point *s = &p->seek.points[i];
 
 		r = profile_number(p, "the distance of a seek_point", s->cylinders, i ? s[-1].cylinders + 1.0 : 1, 1e9,
 		                   err);
@@ -349,8 +358,8 @@ static int finish_seek(struct profile *p, struct err *err)
 		if (r == 0 && !isnan(s->sd_ms))
 			r = profile_number(p, "the deviation of a seek_point", s->sd_ms, 0, 1e4, err);
 	}
-	for (i = 0; r == 0 && i < p->nseek_scatters; i++) {
-		const struct scatter *s = &p->seek_scatters[i].scatter;
+	for (i = 0; r == 0 && i < p->seek.nscatters; i++) {
+		const struct scatter *s = &p->seek.scatters[i].scatter;
 
 		r = profile_number(p, "the deviation of seek_scatter", s->sd_ms, 0, 1e4, err);
 		if (r == 0)
@@ -363,7 +372,7 @@ static int finish_seek(struct profile *p, struct err *err)
 
 static double plain_trimmed_us(const struct profile *p)
 {
-	return p->kind == DISK_SSD ? p->read_latency_us : p->hit_overhead_ms * 1e3;
+	return p->kind == DISK_SSD ? p->ssd.read_latency_us : p->ctl.hit_overhead_ms * 1e3;
 }
 
 static int check_parts(const struct profile *p, struct err *err)
@@ -371,20 +380,21 @@ static int check_parts(const struct profile *p, struct err *err)
 	uint32_t s;
 	size_t i;
 
-	if (p->bridge_bytes % p->physical_sector_bytes || p->arm_stripe_bytes % p->physical_sector_bytes)
+	if (p->path.bridge_bytes % p->physical_sector_bytes || p->arms.stripe_bytes % p->physical_sector_bytes)
 		return err_set(err, -EINVAL,
 		               "disk profile %s: bridge_kb and arm_stripe_kb must be whole physical sectors", p->name);
-	if (p->arms == ARMS_ONE)
+	if (p->arms.kind == ARMS_ONE)
 		return 0;
-	if (p->kind != DISK_ROTATING || (p->surfaces < 2 && p->arms != ARMS_JOINED) || p->bridge_bytes || p->nbads ||
-	    p->nslows || p->ntrims || p->nfails || p->gone_at_request || p->power_loss_at_request ||
-	    p->miswrites.drop_from || p->miswrites.n || p->limit_bytes_per_s > 0 || p->limit_ops > 0)
+	if (p->kind != DISK_ROTATING || (p->surfaces < 2 && p->arms.kind != ARMS_JOINED) || p->path.bridge_bytes ||
+	    p->media.nbads || p->media.nslows || p->media.ntrims || p->faults.nfails || p->faults.gone_at_request ||
+	    p->faults.power_loss_at_request || p->faults.miswrites.drop_from || p->faults.miswrites.n ||
+	    p->path.limit_bytes_per_s > 0 || p->path.limit_ops > 0)
 		return err_set(
 			err, -EINVAL,
 			"disk profile %s: two arms want two surfaces, and they or two disks go with no bridge, limit, bad, slow or trimmed "
 			"sectors, and no trouble at a request",
 			p->name);
-	for (i = 0; i < p->nzones && p->arms != ARMS_JOINED; i++) {
+	for (i = 0; i < p->nzones && p->arms.kind != ARMS_JOINED; i++) {
 		uint64_t sum[2] = { 0, 0 };
 
 		for (s = 0; s < p->surfaces && s < PROFILE_SURFACES_MAX; s++)
@@ -399,11 +409,12 @@ static int check_media_cache(const struct profile *p, struct err *err)
 {
 	uint64_t sector = p->physical_sector_bytes;
 
-	if (p->mcache_bytes == 0 && p->band_bytes == 0)
+	if (p->mcache.bytes == 0 && p->mcache.band_bytes == 0)
 		return 0;
-	if (p->kind != DISK_ROTATING || p->arms != ARMS_ONE || p->mcache_bytes < 1 << 20 ||
-	    (p->mcache_entries && p->mcache_entries < 100) || (p->band_bytes && p->band_bytes < 1 << 20) ||
-	    p->mcache_bytes % sector || p->band_bytes % sector)
+	if (p->kind != DISK_ROTATING || p->arms.kind != ARMS_ONE || p->mcache.bytes < 1 << 20 ||
+	    (p->mcache.entries && p->mcache.entries < 100) ||
+	    (p->mcache.band_bytes && p->mcache.band_bytes < 1 << 20) || p->mcache.bytes % sector ||
+	    p->mcache.band_bytes % sector)
 		return err_set(
 			err, -EINVAL,
 			"disk profile %s: a media cache, which shingling wants, needs one arm, whole physical sectors, 1 MiB and 100 "
@@ -424,10 +435,10 @@ int traits_check_trims(struct profile *p, struct err *err)
 	uint64_t end = 0;
 	size_t i;
 
-	if (p->ntrims)
-		qsort(p->trims, p->ntrims, sizeof(*p->trims), range_order);
-	for (i = 0; i < p->ntrims; i++) {
-		const struct profile_range *r = &p->trims[i];
+	if (p->media.ntrims)
+		qsort(p->media.trims, p->media.ntrims, sizeof(*p->media.trims), range_order);
+	for (i = 0; i < p->media.ntrims; i++) {
+		const struct profile_range *r = &p->media.trims[i];
 
 		if (r->count == 0 || r->lba >= p->capacity_lba || r->count > p->capacity_lba - r->lba || r->lba < end)
 			return err_set(err, -EINVAL,
@@ -444,10 +455,10 @@ int traits_finish(struct profile *p, struct err *err)
 	size_t i, k;
 	int r;
 
-	if (isnan(p->done_ms))
-		p->done_ms = 4 * p->done_scatter.sd_ms;
-	if (isnan(p->trimmed_us))
-		p->trimmed_us = plain_trimmed_us(p);
+	if (isnan(p->ctl.done_ms))
+		p->ctl.done_ms = 4 * p->ctl.done_scatter.sd_ms;
+	if (isnan(p->media.trimmed_us))
+		p->media.trimmed_us = plain_trimmed_us(p);
 	for (i = 0; i < ARRAY_LEN(traits); i++)
 		for (k = 0; k < count_values(&traits[i]); k++) {
 			const struct value *v = &traits[i].values[k];
@@ -456,19 +467,20 @@ int traits_finish(struct profile *p, struct err *err)
 			if (r < 0)
 				return r;
 		}
-	if (p->remapped && p->spare_tracks == 0)
+	if (p->media.remapped && p->media.spare_tracks == 0)
 		return err_set(err, -EINVAL, "disk profile %s: remapped sectors want spare_tracks", p->name);
-	if (p->recalibrate_s > 0 && !(p->recalibrate_s * 500 >= p->recalibrate_ms && p->recalibrate_s >= 1e-2))
+	if (p->own.recalibrate_s > 0 &&
+	    !(p->own.recalibrate_s * 500 >= p->own.recalibrate_ms && p->own.recalibrate_s >= 1e-2))
 		return err_set(
 			err, -EINVAL,
 			"disk profile %s: recalibration every %g s is too often, or takes more than half of the time",
-			p->name, p->recalibrate_s);
-	if (p->other_share > 0 && !(p->other_on_s + p->other_off_s >= 1e-3))
+			p->name, p->own.recalibrate_s);
+	if (p->path.other_share > 0 && !(p->path.other_on_s + p->path.other_off_s >= 1e-3))
 		return err_set(err, -EINVAL, "disk profile %s: a neighbour that is neither on nor off for a ms",
 		               p->name);
-	if (p->busy_p > 0 && !(p->busy_on_s + p->busy_off_s >= 1e-3))
+	if (p->path.busy_p > 0 && !(p->path.busy_on_s + p->path.busy_off_s >= 1e-3))
 		return err_set(err, -EINVAL, "disk profile %s: a host that is neither busy nor not for a ms", p->name);
-	if (p->freeze_p > 0 && !(p->freeze_min_ms > 0 && p->freeze_max_ms >= p->freeze_min_ms))
+	if (p->noise.freeze_p > 0 && !(p->noise.freeze_min_ms > 0 && p->noise.freeze_max_ms >= p->noise.freeze_min_ms))
 		return err_set(err, -EINVAL,
 		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);
 	r = check_parts(p, err);
@@ -513,23 +525,23 @@ void traits_save(FILE *out, const struct profile *p)
 	size_t i;
 
 	profile_init(&plain);
-	plain.done_ms = 4 * p->done_scatter.sd_ms;
-	plain.trimmed_us = plain_trimmed_us(p);
+	plain.ctl.done_ms = 4 * p->ctl.done_scatter.sd_ms;
+	plain.media.trimmed_us = plain_trimmed_us(p);
 	for (i = 0; i < ARRAY_LEN(traits); i++)
 		save_trait(out, p, &plain, &traits[i]);
-	for (i = 0; i < p->ntrims; i++)
-		(void)fprintf(out, "trimmed %" PRIu64 " %" PRIu64 "\n", p->trims[i].lba, p->trims[i].count);
+	for (i = 0; i < p->media.ntrims; i++)
+		(void)fprintf(out, "trimmed %" PRIu64 " %" PRIu64 "\n", p->media.trims[i].lba, p->media.trims[i].count);
 	miswrites_save(out, p);
-	for (i = 0; i < p->nseek_points; i++) {
-		const struct profile_seek_point *s = &p->seek_points[i];
+	for (i = 0; i < p->seek.npoints; i++) {
+		const struct profile_seek_point *s = &p->seek.points[i];
 
 		(void)fprintf(out, "seek_point %" PRIu32 " %.17g", s->cylinders, s->ms);
 		if (!isnan(s->sd_ms))
 			(void)fprintf(out, " %.17g", s->sd_ms);
 		(void)fputc('\n', out);
 	}
-	for (i = 0; i < p->nseek_scatters; i++) {
-		const struct profile_seek_scatter *s = &p->seek_scatters[i];
+	for (i = 0; i < p->seek.nscatters; i++) {
+		const struct profile_seek_scatter *s = &p->seek.scatters[i];
 
 		(void)fprintf(out, "seek_scatter %" PRIu32 " %.17g %.17g %.17g\n", s->cylinders, s->scatter.sd_ms,
 		              s->scatter.tail_p, s->scatter.tail_ms);

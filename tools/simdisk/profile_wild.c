@@ -21,16 +21,16 @@ static int draw_ssd(struct rng *r, struct profile *p)
 	p->logical_sector_bytes = 512;
 	p->physical_sector_bytes = chance(r, 0.5) ? 4096 : 512;
 	p->capacity_lba = (uint64_t)(log_between(r, 60, 4000) * 1e9 / 4096) * 8;
-	p->channels = whole(r, 2, 16);
-	p->read_latency_us = log_between(r, 20, 150);
-	p->write_latency_us = log_between(r, 10, 60);
-	p->channel_bytes_per_s = between(r, 50e6, 400e6);
-	p->interface_bytes_per_s = chance(r, 0.5) ? between(r, 400e6, 560e6) : between(r, 1500e6, 7000e6);
-	p->queue_depth = whole(r, 32, 256);
-	p->done_scatter = (struct scatter){ .sd_ms = between(r, 0.001, 0.01),
-		                            .tail_p = 0.05,
-		                            .tail_ms = log_between(r, 0.02, 1) };
-	p->jitter_us = between(r, 2, 30);
+	p->ssd.channels = whole(r, 2, 16);
+	p->ssd.read_latency_us = log_between(r, 20, 150);
+	p->ssd.write_latency_us = log_between(r, 10, 60);
+	p->ssd.channel_bytes_per_s = between(r, 50e6, 400e6);
+	p->path.interface_bytes_per_s = chance(r, 0.5) ? between(r, 400e6, 560e6) : between(r, 1500e6, 7000e6);
+	p->ctl.queue_depth = whole(r, 32, 256);
+	p->ctl.done_scatter = (struct scatter){ .sd_ms = between(r, 0.001, 0.01),
+		                                .tail_p = 0.05,
+		                                .tail_ms = log_between(r, 0.02, 1) };
+	p->noise.jitter_us = between(r, 2, 30);
 	return 0;
 }
 
@@ -40,28 +40,28 @@ static int draw_cloud(struct rng *r, struct profile *p)
 	int error = draw_ssd(r, p);
 
 	p->capacity_lba = (uint64_t)(log_between(r, 8, 2000) * 1e9 / 4096) * 8;
-	p->read_latency_us = log_between(r, 300, 3000);
-	p->write_latency_us = log_between(r, 300, 3000);
-	p->channels = whole(r, 8, 64);
-	p->stripe_bytes = 1 << whole(r, 14, 18);
-	p->latency_sigma = between(r, 0.1, 0.8);
-	p->jitter_us = p->read_latency_us * between(r, 0.1, 0.5);
-	p->outlier_p = log_between(r, 0.001, 0.02);
-	p->outlier_ms = log_between(r, 1, 20);
+	p->ssd.read_latency_us = log_between(r, 300, 3000);
+	p->ssd.write_latency_us = log_between(r, 300, 3000);
+	p->ssd.channels = whole(r, 8, 64);
+	p->ssd.stripe_bytes = 1 << whole(r, 14, 18);
+	p->ssd.latency_sigma = between(r, 0.1, 0.8);
+	p->noise.jitter_us = p->ssd.read_latency_us * between(r, 0.1, 0.5);
+	p->noise.outlier_p = log_between(r, 0.001, 0.02);
+	p->noise.outlier_ms = log_between(r, 1, 20);
 	if (chance(r, 0.7)) {
-		p->limit_bytes_per_s = log_between(r, 20e6, 500e6);
-		p->credit_bytes = (uint64_t)log_between(r, 1 << 20, 1 << 30) & ~4095ull;
+		p->path.limit_bytes_per_s = log_between(r, 20e6, 500e6);
+		p->path.credit_bytes = (uint64_t)log_between(r, 1 << 20, 1 << 30) & ~4095ull;
 	}
 	if (chance(r, 0.5)) {
-		p->limit_ops = log_between(r, 100, 20000);
-		p->credit_ops = p->limit_ops * log_between(r, 1, 60);
+		p->path.limit_ops = log_between(r, 100, 20000);
+		p->path.credit_ops = p->path.limit_ops * log_between(r, 1, 60);
 	}
 	if (chance(r, 0.3)) {
-		p->other_share = between(r, 0.1, 0.6);
-		p->other_on_s = log_between(r, 1, 30);
-		p->other_off_s = log_between(r, 1, 60);
+		p->path.other_share = between(r, 0.1, 0.6);
+		p->path.other_on_s = log_between(r, 1, 30);
+		p->path.other_off_s = log_between(r, 1, 60);
 	}
-	strcpy(p->transport, "virtio");
+	strcpy(p->reported.transport, "virtio");
 	return error;
 }
 
@@ -137,27 +137,27 @@ static void add_media_cache(uint64_t seed, const char *class_name, struct profil
 	x = rng_double(&own);
 	if (i == ARRAY_LEN(shares) || x >= shares[i].shingled + shares[i].cached)
 		return;
-	p->mcache_place = chance(&own, 0.7) ? 0 : 0.5;
-	p->mcache_idle_ms = log_between(&own, 100, 5000);
+	p->mcache.place = chance(&own, 0.7) ? 0 : 0.5;
+	p->mcache.idle_ms = log_between(&own, 100, 5000);
 	if (x < shares[i].shingled) {
-		p->mcache_bytes = (uint64_t)log_between(&own, 1 << 20, 100 << 20) / 4 * 4 << 10;
-		p->mcache_entries = (uint32_t)log_between(&own, 100000, 250000);
-		p->band_bytes = (uint64_t)whole(&own, 15, 40) << 20;
+		p->mcache.bytes = (uint64_t)log_between(&own, 1 << 20, 100 << 20) / 4 * 4 << 10;
+		p->mcache.entries = (uint32_t)log_between(&own, 100000, 250000);
+		p->mcache.band_bytes = (uint64_t)whole(&own, 15, 40) << 20;
 		if (chance(&own, 0.5)) {
-			p->dips.writes = whole(&own, 100, 500);
-			p->dips.ms = between(&own, 100, 1000);
-			p->dips.bytes = 256 << 10;
+			p->own.dips.writes = whole(&own, 100, 500);
+			p->own.dips.ms = between(&own, 100, 1000);
+			p->own.dips.bytes = 256 << 10;
 		}
 	} else {
-		p->mcache_bytes = (uint64_t)log_between(&own, 64 << 10, 4 << 20) / 4 * 4 << 10;
-		p->mcache_entries = (uint32_t)log_between(&own, 5000, 100000);
+		p->mcache.bytes = (uint64_t)log_between(&own, 64 << 10, 4 << 20) / 4 * 4 << 10;
+		p->mcache.entries = (uint32_t)log_between(&own, 5000, 100000);
 	}
-	if (p->write_cache_bytes == 0)
-		p->write_cache_bytes = p->cache_bytes / 4;
-	p->mcache_first = chance(&own, 0.25) ? MCACHE_COLDEST : MCACHE_OLDEST;
+	if (p->wcache.bytes == 0)
+		p->wcache.bytes = p->cache.bytes / 4;
+	p->mcache.first = chance(&own, 0.25) ? MCACHE_COLDEST : MCACHE_OLDEST;
 	x = rng_double(&own);
 	if (x < 0.2) /* at once, or only when it is full */
-		p->mcache_idle_ms = x < 0.1 ? 1 : 1e7;
+		p->mcache.idle_ms = x < 0.1 ? 1 : 1e7;
 }
 
 static const struct wild_class *draw_class(struct rng *r)
@@ -200,8 +200,8 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
 	profile_init(&p);
 	p.seed = rng_u64(&r) >> 1;
 	(void)snprintf(p.name, sizeof(p.name), "wild-%s-%llu", c->name, (unsigned long long)seed);
-	(void)snprintf(p.model, sizeof(p.model), "WILD %s", c->name);
-	(void)snprintf(p.serial, sizeof(p.serial), "WILD%llu", (unsigned long long)seed);
+	(void)snprintf(p.reported.model, sizeof(p.reported.model), "WILD %s", c->name);
+	(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "WILD%llu", (unsigned long long)seed);
 	(void)snprintf(p.note, sizeof(p.note), "Drawn at random, seed %llu: %s.", (unsigned long long)seed, c->what);
 	error = c->draw(&r, &p);
 	add_media_cache(seed, c->name, &p);

@@ -21,7 +21,7 @@ static void check_range(struct disk *d, struct node *n)
 		n->res = q->op == DISK_WRITE && q->len_bytes ? -ENOSPC : 0;
 		return;
 	}
-	if (q->fua && q->op == DISK_READ && d->p.fua_reads == FUA_READS_REFUSED) {
+	if (q->fua && q->op == DISK_READ && d->p.cache.fua_reads == FUA_READS_REFUSED) {
 		n->res = -EOPNOTSUPP;
 		return;
 	}
@@ -33,8 +33,8 @@ static void check_fails(struct disk *d, struct node *n, uint64_t op_number)
 {
 	size_t i;
 
-	for (i = 0; i < d->p.nfails; i++) {
-		const struct profile_fail *f = &d->p.fails[i];
+	for (i = 0; i < d->p.faults.nfails; i++) {
+		const struct profile_fail *f = &d->p.faults.fails[i];
 		uint64_t number = f->op == DISK_ANY ? n->done.number : op_number;
 
 		if (f->op != DISK_ANY && f->op != n->req.op)

@@ -184,8 +184,8 @@ static int start_disk(struct server *s, enum sim_state state)
 	disk_free(s->disk);
 	s->disk = disk;
 	s->gone_at_ns = CLOCK_NEVER;
-	if (s->profile->gone_at_s < 1e9)
-		s->gone_at_ns = s->start_ns + (uint64_t)(s->profile->gone_at_s * 1e9);
+	if (s->profile->faults.gone_at_s < 1e9)
+		s->gone_at_ns = s->start_ns + (uint64_t)(s->profile->faults.gone_at_s * 1e9);
 	set_state(s, state);
 	return 0;
 }

@@ -13,9 +13,9 @@
 /* What lasts in front of the media: the interface, or a limit when its credit is spent. */
 static double door_rate(const struct profile *p)
 {
-	double limit = p->limit_bytes_per_s * truth_share_left(p);
+	double limit = p->path.limit_bytes_per_s * truth_share_left(p);
 
-	return limit > 0.0 ? fmin(limit, p->interface_bytes_per_s) : p->interface_bytes_per_s;
+	return limit > 0.0 ? fmin(limit, p->path.interface_bytes_per_s) : p->path.interface_bytes_per_s;
 }
 
 /* ---- streaming ---- */
@@ -70,7 +70,7 @@ static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, u
 {
 	uint64_t skipped = geo_skipped_before(g, slot), n = 0, most;
 
-	if ((slot - z->first_slot) % z->band_slots || g->has_track_off || g->p->weak_share > 0)
+	if ((slot - z->first_slot) % z->band_slots || g->has_track_off || g->p->media.weak_share > 0)
 		return 0;
 	most = (z->slots - (slot - z->first_slot)) / z->band_slots;
 	if (most && slot + most * z->band_slots == z->first_slot + z->slots)
@@ -186,7 +186,7 @@ void truth_sectors(const struct geometry *g, uint64_t first_byte, uint64_t end_b
 /* Without slow sectors. */
 static double plain_stream_ns(const struct geometry *g, uint64_t first, uint64_t end)
 {
-	double lost = g->p->retry_per_gb * (double)(end - first) * g->p->physical_sector_bytes / 1e9;
+	double lost = g->p->noise.retry_per_gb * (double)(end - first) * g->p->physical_sector_bytes / 1e9;
 
 	return (truth_stream_revolutions(g, first, end) + lost) * g->period_ns / (1 - truth_recalibrating(g));
 }
@@ -197,8 +197,9 @@ static double flat_stream_ns(const struct geometry *g, uint64_t bytes)
 
 	/* all channels at once */
 	return (double)bytes * 1e9 /
-	       fmin(door_rate(p), p->channels / (truth_flat_ns(p, p->read_latency_us) * 1e-9 / p->stripe_bytes +
-	                                         1 / p->channel_bytes_per_s));
+	       fmin(door_rate(p),
+	            p->ssd.channels / (truth_flat_ns(p, p->ssd.read_latency_us) * 1e-9 / p->ssd.stripe_bytes +
+	                               1 / p->ssd.channel_bytes_per_s));
 }
 
 /* Of what holds data. */
@@ -215,8 +216,8 @@ static double media_stream_ns(const struct geometry *g, uint64_t first_byte, uin
 	truth_sectors(g, first_byte, end_byte, &first, &end);
 	if (first >= end)
 		return 0;
-	for (i = 0; i < g->p->nslows; i++)
-		slow += (double)slow_count(g, &g->p->slows[i], first, end) * g->p->slows[i].revolutions;
+	for (i = 0; i < g->p->media.nslows; i++)
+		slow += (double)slow_count(g, &g->p->media.slows[i], first, end) * g->p->media.slows[i].revolutions;
 	return plain_stream_ns(g, first, end) + slow * g->period_ns;
 }
 
@@ -228,8 +229,8 @@ double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t e
 
 	if (g->arm[0])
 		return arms_stream_ns(g, first_byte, end_byte);
-	for (i = 0; i < g->p->ntrims; i++) {
-		const struct profile_range *r = &g->p->trims[i];
+	for (i = 0; i < g->p->media.ntrims; i++) {
+		const struct profile_range *r = &g->p->media.trims[i];
 		uint64_t from = r->lba * sector, to = (r->lba + r->count) * sector;
 
 		if (to <= at || from >= end_byte)
@@ -339,8 +340,8 @@ size_t truth_regions(const struct geometry *g, struct truth_region *ret, size_t 
 	uint64_t sector = g->p->logical_sector_bytes;
 	size_t i, n = 0, first;
 
-	for (i = 0; i < g->p->nbads; i++) {
-		const struct profile_bad *b = &g->p->bads[i];
+	for (i = 0; i < g->p->media.nbads; i++) {
+		const struct profile_bad *b = &g->p->media.bads[i];
 		struct truth_region r = { .first_byte = b->lba * sector,
 			                  .end_byte = (b->lba + b->count) * sector,
 			                  .is_bad = true };
@@ -349,8 +350,8 @@ size_t truth_regions(const struct geometry *g, struct truth_region *ret, size_t 
 			n = add_region(ret, n, max, &r);
 	}
 	first = n;
-	for (i = 0; i < g->p->nslows; i++) {
-		const struct profile_slow *s = &g->p->slows[i];
+	for (i = 0; i < g->p->media.nslows; i++) {
+		const struct profile_slow *s = &g->p->media.slows[i];
 		struct truth_region r = { .first_byte = s->lba * sector, .end_byte = (s->lba + s->count) * sector };
 
 		n = add_region(ret, n, max, &r);

@@ -26,32 +26,32 @@ double truth_weak(const struct geometry *g, const struct place *a, uint32_t run)
 {
 	double weak;
 
-	if (!(g->p->weak_share > 0))
+	if (!(g->p->media.weak_share > 0))
 		return 0;
 	weak = mechanics_track_weak(g->p, a) * a->spt;
-	return weak >= a->sector && weak < a->sector + (double)run ? g->p->weak_p : 0;
+	return weak >= a->sector && weak < a->sector + (double)run ? g->p->media.weak_p : 0;
 }
 
 struct scatter truth_before_move(const struct geometry *g)
 {
-	return scatter_sum(&g->p->overhead_scatter, &g->p->done_scatter);
+	return scatter_sum(&g->p->ctl.overhead_scatter, &g->p->ctl.done_scatter);
 }
 
 double truth_frozen_ns(const struct profile *p)
 {
-	double from = p->freeze_min_ms, to = p->freeze_max_ms;
+	double from = p->noise.freeze_min_ms, to = p->noise.freeze_max_ms;
 
-	return p->freeze_p > 0 ? 1e6 * p->freeze_p * (to > from ? (to - from) / log(to / from) : from) : 0;
+	return p->noise.freeze_p > 0 ? 1e6 * p->noise.freeze_p * (to > from ? (to - from) / log(to / from) : from) : 0;
 }
 
 double truth_done_ns(const struct geometry *g)
 {
 	const struct profile *p = g->p;
-	double ms = p->done_ms + scatter_mean(&p->done_scatter) + p->jitter_us * 1e-3 * sqrt(2 / M_PI) +
-	            p->outlier_p * p->outlier_ms;
+	double ms = p->ctl.done_ms + scatter_mean(&p->ctl.done_scatter) + p->noise.jitter_us * 1e-3 * sqrt(2 / M_PI) +
+	            p->noise.outlier_p * p->noise.outlier_ms;
 
-	if (p->busy_p > 0)
-		ms += p->busy_on_s / (p->busy_on_s + p->busy_off_s) * p->busy_p * p->busy_ms;
+	if (p->path.busy_p > 0)
+		ms += p->path.busy_on_s / (p->path.busy_on_s + p->path.busy_off_s) * p->path.busy_p * p->path.busy_ms;
 	return ms * 1e6 + truth_frozen_ns(p);
 }
 
@@ -62,22 +62,24 @@ double truth_missed_ns(const struct geometry *g, double cylinders)
 
 double truth_recalibrating(const struct geometry *g)
 {
-	return g->p->recalibrate_s > 0 ? g->p->recalibrate_ms / (g->p->recalibrate_s * 1e3) : 0;
+	return g->p->own.recalibrate_s > 0 ? g->p->own.recalibrate_ms / (g->p->own.recalibrate_s * 1e3) : 0;
 }
 
 double truth_share_left(const struct profile *p)
 {
-	return p->other_share > 0 ? 1 - p->other_share * p->other_on_s / (p->other_on_s + p->other_off_s) : 1;
+	return p->path.other_share > 0
+	               ? 1 - p->path.other_share * p->path.other_on_s / (p->path.other_on_s + p->path.other_off_s)
+	               : 1;
 }
 
 double truth_flat_ns(const struct profile *p, double median_us)
 {
-	return median_us * 1e3 * exp(p->latency_sigma * p->latency_sigma / 2);
+	return median_us * 1e3 * exp(p->ssd.latency_sigma * p->ssd.latency_sigma / 2);
 }
 
 double truth_paced_ns(const struct profile *p, double service_ns)
 {
-	return p->limit_ops > 0 ? fmax(service_ns, 1e9 / (p->limit_ops * truth_share_left(p))) : service_ns;
+	return p->path.limit_ops > 0 ? fmax(service_ns, 1e9 / (p->path.limit_ops * truth_share_left(p))) : service_ns;
 }
 
 double truth_period_ns(const struct geometry *g)
@@ -87,19 +89,19 @@ double truth_period_ns(const struct geometry *g)
 
 double truth_period_at_ns(const struct geometry *g, double t_s)
 {
-	return g->period_ns / (1 + g->p->drift * exp(-t_s / g->p->drift_s));
+	return g->period_ns / (1 + g->p->spindle.drift * exp(-t_s / g->p->spindle.drift_s));
 }
 
 double truth_overhead_ns(const struct geometry *g)
 {
 	struct scatter s = truth_before_move(g);
 
-	return (g->p->overhead_ms + g->p->done_ms + scatter_median(&s)) * 1e6;
+	return (g->p->ctl.overhead_ms + g->p->ctl.done_ms + scatter_median(&s)) * 1e6;
 }
 
 double truth_head_switch_ns(const struct geometry *g)
 {
-	return g->head_switch_ns + scatter_median(&g->p->head_scatter) * 1e6;
+	return g->head_switch_ns + scatter_median(&g->p->seek.head_scatter) * 1e6;
 }
 
 double truth_seek_ns(const struct geometry *g, double cylinders)
@@ -107,7 +109,8 @@ double truth_seek_ns(const struct geometry *g, double cylinders)
 	double d = fmax(0, round(cylinders));
 	struct scatter s = mechanics_seek_scatter(g->p, d);
 
-	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_median(&s) * 1e6, g->p->restart_ms * 1e6) : 0;
+	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_median(&s) * 1e6, g->p->seek.restart_ms * 1e6)
+	             : 0;
 }
 
 double truth_seek_mean_ns(const struct geometry *g, double cylinders)
@@ -115,7 +118,7 @@ double truth_seek_mean_ns(const struct geometry *g, double cylinders)
 	double d = fmax(0, round(cylinders));
 	struct scatter s = mechanics_seek_scatter(g->p, d);
 
-	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_mean(&s) * 1e6, g->p->restart_ms * 1e6) : 0;
+	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_mean(&s) * 1e6, g->p->seek.restart_ms * 1e6) : 0;
 }
 
 double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b)
@@ -127,7 +130,7 @@ double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t
 	geometry_place(g, byte_a / g->p->physical_sector_bytes, &a);
 	geometry_place(g, byte_b / g->p->physical_sector_bytes, &b);
 	nominal = geometry_move(g, &a, &b, &s);
-	return fmax(nominal + scatter_median(&s) * 1e6, g->p->restart_ms * 1e6);
+	return fmax(nominal + scatter_median(&s) * 1e6, g->p->seek.restart_ms * 1e6);
 }
 
 double truth_seek_track_ns(const struct geometry *g)
@@ -157,7 +160,7 @@ double truth_seek_average_of_ns(const struct geometry *g, uint32_t cylinders)
 		if (s.sd_ms != known.sd_ms || s.tail_p != known.tail_p || s.tail_ms != known.tail_ms)
 			late = scatter_median(&s) * 1e6; /* which takes longer than all else */
 		known = s;
-		sum += 2 * (n - d) / (n * n) * fmax(geometry_seek_ns(g, d) + late, g->p->restart_ms * 1e6);
+		sum += 2 * (n - d) / (n * n) * fmax(geometry_seek_ns(g, d) + late, g->p->seek.restart_ms * 1e6);
 	}
 	return sum;
 }

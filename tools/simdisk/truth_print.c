@@ -101,8 +101,8 @@ static void print_text(FILE *out, const struct geometry *g)
 	size_t n = truth_zones(g, z, PROFILE_ZONES_MAX);
 	uint64_t size = geometry_bytes(g);
 
-	(void)fprintf(out, "%s: %s, %" PRIu64 " bytes, sectors of %" PRIu32 "/%" PRIu32 " bytes\n", p->name, p->model,
-	              size, p->logical_sector_bytes, p->physical_sector_bytes);
+	(void)fprintf(out, "%s: %s, %" PRIu64 " bytes, sectors of %" PRIu32 "/%" PRIu32 " bytes\n", p->name,
+	              p->reported.model, size, p->logical_sector_bytes, p->physical_sector_bytes);
 	if (p->note[0])
 		(void)fprintf(out, "%s\n", p->note);
 	if (p->kind == DISK_SSD) {
@@ -111,7 +111,7 @@ static void print_text(FILE *out, const struct geometry *g)
 		(void)fprintf(out,
 		              "rotation      %.4f rpm, period %.6f ms\nsurfaces      %" PRIu32 ", %" PRIu32
 		              " cylinders, %" PRIu64 " tracks\n",
-		              p->rpm, g->period_ns / 1e6, p->surfaces, g->cylinders, g->tracks);
+		              p->spindle.rpm, g->period_ns / 1e6, p->surfaces, g->cylinders, g->tracks);
 		(void)fprintf(out,
 		              "seek          track %.3f, third %.3f, average %.3f, full %.3f ms; head switch %.3f ms\n",
 		              truth_seek_track_ns(g) / 1e6, truth_seek_third_ns(g) / 1e6,
@@ -227,7 +227,7 @@ static void rotation_json(json_t *o, const struct geometry *g, bool is_streamed)
 {
 	uint64_t size = geometry_bytes(g);
 
-	set(o, "rpm", real(g->p->rpm));
+	set(o, "rpm", real(g->p->spindle.rpm));
 	set(o, "period_ns", real(g->period_ns));
 	set(o, "surfaces", json_integer(g->p->surfaces));
 	set(o, "cylinders", json_integer(g->cylinders));
@@ -253,21 +253,22 @@ static json_t *cache_json(const struct profile *p)
 {
 	json_t *o = json_object();
 
-	set(o, "segments", json_integer(p->cache_bytes ? p->segments : 0));
-	set(o, "sized", json_string(p->cache_sizing == CACHE_BY_USE ? "by-use" : "fixed"));
+	set(o, "segments", json_integer(p->cache.bytes ? p->cache.segments : 0));
+	set(o, "sized", json_string(p->cache.sizing == CACHE_BY_USE ? "by-use" : "fixed"));
 	set(o, "segment_bytes",
-	    p->cache_sizing == CACHE_BY_USE ? json_null() : json_integer((json_int_t)(p->cache_bytes / p->segments)));
-	set(o, "read_ahead", json_boolean(p->read_ahead && p->cache_bytes));
-	set(o, "read_ahead_reach", json_string(p->ahead_reach == AHEAD_TRACK ? "track" : "segment"));
-	set(o, "read_ahead_bytes", p->ahead_bytes ? json_integer((json_int_t)p->ahead_bytes) : json_null());
-	set(o, "read_ahead_stop", json_string(p->ahead_stop == AHEAD_COMMAND ? "command" : "seek"));
-	set(o, "keep_behind", real(p->keep_behind));
-	set(o, "pre_read", json_boolean(p->is_pre_read));
-	set(o, "zero_latency", json_boolean(p->is_zero_latency));
-	set(o, "write_cache", json_boolean(p->write_cache_bytes && p->has_write_cache));
-	set(o, "flush_reaches_media", json_boolean(!p->is_flush_ignored));
-	set(o, "fua_reaches_media", json_boolean(!p->is_fua_ignored));
-	set(o, "fua_reads_media", json_boolean(p->fua_reads == FUA_READS_MEDIA));
+	    p->cache.sizing == CACHE_BY_USE ? json_null()
+	                                    : json_integer((json_int_t)(p->cache.bytes / p->cache.segments)));
+	set(o, "read_ahead", json_boolean(p->cache.read_ahead && p->cache.bytes));
+	set(o, "read_ahead_reach", json_string(p->cache.ahead_reach == AHEAD_TRACK ? "track" : "segment"));
+	set(o, "read_ahead_bytes", p->cache.ahead_bytes ? json_integer((json_int_t)p->cache.ahead_bytes) : json_null());
+	set(o, "read_ahead_stop", json_string(p->cache.ahead_stop == AHEAD_COMMAND ? "command" : "seek"));
+	set(o, "keep_behind", real(p->cache.keep_behind));
+	set(o, "pre_read", json_boolean(p->cache.is_pre_read));
+	set(o, "zero_latency", json_boolean(p->cache.is_zero_latency));
+	set(o, "write_cache", json_boolean(p->wcache.bytes && p->wcache.is_on));
+	set(o, "flush_reaches_media", json_boolean(!p->wcache.is_flush_ignored));
+	set(o, "fua_reaches_media", json_boolean(!p->wcache.is_fua_ignored));
+	set(o, "fua_reads_media", json_boolean(p->cache.fua_reads == FUA_READS_MEDIA));
 	return o;
 }
 
@@ -276,12 +277,13 @@ static json_t *media_cache_json(const struct profile *p)
 	static const char *const first[] = { "oldest", "coldest", "fullest" };
 	json_t *o = json_object();
 
-	set(o, "bytes", json_integer((json_int_t)p->mcache_bytes));
-	set(o, "entries", p->mcache_entries ? json_integer(p->mcache_entries) : json_null());
-	set(o, "place", real(p->mcache_place));
-	set(o, "idle_ms", real(p->mcache_idle_ms));
-	set(o, "first", json_string(first[p->mcache_first]));
-	set(o, "shingle_band_bytes", p->band_bytes ? json_integer((json_int_t)p->band_bytes) : json_null());
+	set(o, "bytes", json_integer((json_int_t)p->mcache.bytes));
+	set(o, "entries", p->mcache.entries ? json_integer(p->mcache.entries) : json_null());
+	set(o, "place", real(p->mcache.place));
+	set(o, "idle_ms", real(p->mcache.idle_ms));
+	set(o, "first", json_string(first[p->mcache.first]));
+	set(o, "shingle_band_bytes",
+	    p->mcache.band_bytes ? json_integer((json_int_t)p->mcache.band_bytes) : json_null());
 	return o;
 }
 
@@ -292,20 +294,20 @@ json_t *truth_json(const struct geometry *g, unsigned parts)
 	json_t *o = json_object();
 
 	set(o, "name", json_string(p->name));
-	set(o, "model", json_string(p->model));
-	set(o, "serial", json_string(p->serial));
+	set(o, "model", json_string(p->reported.model));
+	set(o, "serial", json_string(p->reported.serial));
 	set(o, "kind", json_string(p->kind == DISK_SSD ? "ssd" : "rotating"));
 	set(o, "size_bytes", json_integer((json_int_t)geometry_bytes(g)));
 	set(o, "logical_sector_bytes", json_integer(p->logical_sector_bytes));
 	set(o, "physical_sector_bytes", json_integer(p->physical_sector_bytes));
-	set(o, "interface_bytes_per_s", real(p->interface_bytes_per_s));
-	set(o, "cache_bytes", json_integer((json_int_t)p->cache_bytes));
-	set(o, "write_cache_bytes", json_integer((json_int_t)p->write_cache_bytes));
+	set(o, "interface_bytes_per_s", real(p->path.interface_bytes_per_s));
+	set(o, "cache_bytes", json_integer((json_int_t)p->cache.bytes));
+	set(o, "write_cache_bytes", json_integer((json_int_t)p->wcache.bytes));
 	set(o, "cache", cache_json(p));
-	if (p->mcache_bytes)
+	if (p->mcache.bytes)
 		set(o, "media_cache", media_cache_json(p));
-	set(o, "arms", json_string(arms[p->arms]));
-	set(o, "bridge_bytes", p->bridge_bytes ? json_integer((json_int_t)p->bridge_bytes) : json_null());
+	set(o, "arms", json_string(arms[p->arms.kind]));
+	set(o, "bridge_bytes", p->path.bridge_bytes ? json_integer((json_int_t)p->path.bridge_bytes) : json_null());
 	if (parts & TRUTH_STREAMED)
 		set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));
 	if (p->kind == DISK_ROTATING)

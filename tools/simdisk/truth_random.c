@@ -120,7 +120,7 @@ static double pair_mean(const struct geometry *g, const struct weights *w, of_di
 /* Mean of the move of an access: not less than it takes to begin anew. */
 static double access_mean_ns(const struct geometry *g, double distance)
 {
-	return fmax(truth_seek_mean_ns(g, distance), g->p->restart_ms * 1e6);
+	return fmax(truth_seek_mean_ns(g, distance), g->p->seek.restart_ms * 1e6);
 }
 
 /* Where the surface changes too, the head switch may be the longer part: what that adds to the mean seek. */
@@ -129,7 +129,7 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 	double sum = 0;
 	uint32_t d, c, s;
 
-	double switch_ns = g->head_switch_ns + scatter_mean(&g->p->head_scatter) * 1e6;
+	double switch_ns = g->head_switch_ns + scatter_mean(&g->p->seek.head_scatter) * 1e6;
 
 	for (d = 0; d < w->cylinders && d < 1000 && geometry_seek_ns(g, d) < g->head_switch_ns; d++) {
 		double p = 0;
@@ -145,7 +145,7 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 			}
 			p += all_a * all_b - same;
 		}
-		sum += (d ? 2 : 1) * p * (fmax(switch_ns, g->p->restart_ms * 1e6) - access_mean_ns(g, d));
+		sum += (d ? 2 : 1) * p * (fmax(switch_ns, g->p->seek.restart_ms * 1e6) - access_mean_ns(g, d));
 	}
 	return sum;
 }
@@ -160,18 +160,19 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 static double pair_wait(const struct geometry *g, const struct place *end, uint64_t after, const struct place *to,
                         uint64_t first)
 {
-	double overhead = g->p->overhead_ms * 1e6 / g->period_ns, move = 0, angle = end->angle + 1.0 / end->spt, stream;
-	const double hit = (g->p->hit_overhead_ms + g->p->done_ms) * 1e6 / g->period_ns;
+	double overhead = g->p->ctl.overhead_ms * 1e6 / g->period_ns, move = 0, angle = end->angle + 1.0 / end->spt,
+	       stream;
+	const double hit = (g->p->ctl.hit_overhead_ms + g->p->ctl.done_ms) * 1e6 / g->period_ns;
 	struct scatter scatter = { 0 }, before = truth_before_move(g);
 
-	overhead += g->p->done_ms * 1e6 / g->period_ns;
+	overhead += g->p->ctl.done_ms * 1e6 / g->period_ns;
 	if (!truth_is_same_track(end, to))
 		move = geometry_move(g, end, to, &scatter) / g->period_ns;
-	move = fmax(move, g->p->restart_ms * 1e6 / g->period_ns);
-	if (g->p->cache_bytes && g->p->read_ahead && g->p->ahead_when == AHEAD_ALWAYS && first >= after &&
+	move = fmax(move, g->p->seek.restart_ms * 1e6 / g->period_ns);
+	if (g->p->cache.bytes && g->p->cache.read_ahead && g->p->cache.ahead_when == AHEAD_ALWAYS && first >= after &&
 	    (double)(first - after) <= end->spt * (1.0 + overhead)) {
 		stream = truth_stream_revolutions(g, after, first + 1) - 1.0 / to->spt;
-		if (stream >= (g->p->ahead_overhead == OVERHEAD_HIT ? fmin(overhead, hit) : overhead))
+		if (stream >= (g->p->cache.ahead_overhead == OVERHEAD_HIT ? fmin(overhead, hit) : overhead))
 			return stream - overhead - move;
 	}
 	if (scatter_is_on(&scatter) || scatter_is_on(&before)) {
@@ -218,9 +219,9 @@ static double trimmed_share(const struct profile *p, uint64_t first_byte, uint64
 	double sum = 0;
 	size_t i;
 
-	for (i = 0; i < p->ntrims; i++) {
-		double from = (double)(p->trims[i].lba * p->logical_sector_bytes),
-		       to = (double)((p->trims[i].lba + p->trims[i].count) * p->logical_sector_bytes);
+	for (i = 0; i < p->media.ntrims; i++) {
+		double from = (double)(p->media.trims[i].lba * p->logical_sector_bytes),
+		       to = (double)((p->media.trims[i].lba + p->media.trims[i].count) * p->logical_sector_bytes);
 
 		sum += fmax(0, fmin(to, (double)end_byte) - fmax(from, (double)first_byte));
 	}
@@ -230,13 +231,13 @@ static double trimmed_share(const struct profile *p, uint64_t first_byte, uint64
 static void random_ssd(const struct geometry *g, double trimmed, uint32_t len, struct truth_random *ret)
 {
 	const struct profile *p = g->p;
-	double channel =
-		fmin(len, p->stripe_bytes) * 1e9 / p->channel_bytes_per_s + truth_flat_ns(p, p->read_latency_us);
-	double bus = len * 1e9 / p->interface_bytes_per_s;
+	double channel = fmin(len, p->ssd.stripe_bytes) * 1e9 / p->ssd.channel_bytes_per_s +
+	                 truth_flat_ns(p, p->ssd.read_latency_us);
+	double bus = len * 1e9 / p->path.interface_bytes_per_s;
 
 	*ret = (struct truth_random){ .transfer_ns = (1 - trimmed) * fmax(channel, bus) };
 	if (trimmed > 0)
-		ret->transfer_ns += trimmed * (truth_flat_ns(p, p->trimmed_us) + bus);
+		ret->transfer_ns += trimmed * (truth_flat_ns(p, p->media.trimmed_us) + bus);
 	ret->done_ns = truth_done_ns(g);
 	ret->service_ns = truth_paced_ns(p, ret->transfer_ns + ret->done_ns);
 }
@@ -268,17 +269,17 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	if (!w.w)
 		return;
 	fill_weights(g, first_byte, n, len_bytes, &w);
-	ret->overhead_ns = (g->p->overhead_ms + scatter_mean(&g->p->overhead_scatter)) * 1e6;
+	ret->overhead_ns = (g->p->ctl.overhead_ms + scatter_mean(&g->p->ctl.overhead_scatter)) * 1e6;
 	ret->move_ns = pair_mean(g, &w, access_mean_ns) + mean_switch(g, &w);
 	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes) + pair_mean(g, &w, truth_missed_ns);
-	if (g->p->is_zero_latency)
+	if (g->p->cache.is_zero_latency)
 		w.transfer -= w.saved;
-	ret->transfer_ns = fmax(w.transfer * g->period_ns, g->p->read_watermark * w.transfer * g->period_ns +
-	                                                           len_bytes * 1e9 / g->p->interface_bytes_per_s);
+	ret->transfer_ns = fmax(w.transfer * g->period_ns, g->p->ctl.read_watermark * w.transfer * g->period_ns +
+	                                                           len_bytes * 1e9 / g->p->path.interface_bytes_per_s);
+	ret->transfer_ns += g->p->media.weak_share * g->p->media.weak_p * w.transfer * g->period_ns /
+	                    (g->p->media.weak_surface ? g->p->surfaces : 1);
 	ret->transfer_ns +=
-		g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns / (g->p->weak_surface ? g->p->surfaces : 1);
-	ret->transfer_ns +=
-		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
+		(double)len_bytes / (double)sector * g->p->noise.retry_per_gb * (double)sector / 1e9 * g->period_ns;
 	ret->done_ns = truth_done_ns(g);
 	ret->service_ns = ret->overhead_ns + ret->move_ns + ret->latency_ns + ret->transfer_ns + ret->done_ns;
 	ret->service_ns = truth_paced_ns(g->p, ret->service_ns / (1 - truth_recalibrating(g)));

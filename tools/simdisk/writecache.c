@@ -12,13 +12,13 @@
 
 uint64_t writecache_lbas(const struct disk *d)
 {
-	return d->p.has_write_cache ? d->p.write_cache_bytes / d->p.logical_sector_bytes : 0;
+	return d->p.wcache.is_on ? d->p.wcache.bytes / d->p.logical_sector_bytes : 0;
 }
 
 bool writecache_has_room(const struct disk *d, const struct node *n)
 {
 	/* Of the whole cache also when it was switched off meanwhile: those that wait were taken before. */
-	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= d->p.write_cache_bytes / d->p.logical_sector_bytes;
+	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= d->p.wcache.bytes / d->p.logical_sector_bytes;
 }
 
 void writecache_write(struct disk *d, struct node *n, double t)
@@ -31,7 +31,7 @@ void writecache_write(struct disk *d, struct node *n, double t)
 		disk_finish(d, n, end, -ENOMEM, HOW_NONE);
 		return;
 	}
-	if ((double)d->dirty_lbas >= d->p.write_start * (double)writecache_lbas(d))
+	if ((double)d->dirty_lbas >= d->p.wcache.start * (double)writecache_lbas(d))
 		d->is_emptying = true;
 	disk_finish(d, n, end, n->res, HOW_CACHED);
 }
@@ -39,10 +39,10 @@ void writecache_write(struct disk *d, struct node *n, double t)
 void writecache_flush(struct disk *d, struct node *n, double t)
 {
 	if (d->p.kind == DISK_SSD) {
-		if (!d->p.is_flush_ignored)
+		if (!d->p.wcache.is_flush_ignored)
 			flat_flush(d);
-		disk_finish(d, n, stall_skip(d, t) + noise_flat_ns(d, d->p.flush_latency_us), 0, HOW_NONE);
-	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
+		disk_finish(d, n, stall_skip(d, t) + noise_flat_ns(d, d->p.ssd.flush_latency_us), 0, HOW_NONE);
+	} else if (d->p.wcache.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
 		disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
 	} else {
 		n->flush_seq = d->write_seq;
