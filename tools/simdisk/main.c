@@ -320,12 +320,12 @@ int cmd_wild(const struct sim_options *o, char **words, size_t n, char **command
 	(void)words;
 	(void)n;
 	(void)command;
-	if (o->is_list) {
+	if (o->wild.is_list) {
 		for (const struct wild_class *c = wild_classes; c->name; c++)
 			(void)printf("%-14s %s\n", c->name, c->what);
 		return EXIT_DONE;
 	}
-	r = profile_wild(&profile, o->wild_seed, o->class_name, &err);
+	r = profile_wild(&profile, o->wild.seed, o->wild.class_name, &err);
 	if (r < 0)
 		return complain(&err);
 	r = profile_save(stdout, &profile);

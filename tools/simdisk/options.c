@@ -33,18 +33,19 @@ const struct opt options_disk[] = {
 	OPT_FLAG(O, is_read_only, "read-only", 'r', "make the device read-only"),
 	OPT_STR(O, log, "log", 0, "FILE", NULL, "write a line for each request"),
 	OPT_STR(O, seed, "seed", 0, "NUMBER", NULL, "seed of the disk's noise instead of the profile's"),
-	OPT_STRS(O, fail_at, "fail-at", 0, "[OP:]N", "the Nth request (of OP: read, write, flush) fails with EIO"),
-	OPT_STR(O, gone_at, "gone-at", 0, "TIME", NULL, "the disk disappears so long after its start"),
-	OPT_U64(O, gone_at_request, "gone-at-request", 0, "N", "0", "the disk disappears at its Nth request"),
-	OPT_TIME(O, max_life_ns, "max-life", 0, "TIME", "2h", "the disk ends after this time; 0: no limit"),
-	OPT_U64(O, watch_pid, "watch", 0, "PID", "0", "the disk ends with this process"),
-	OPT_STR(O, comp_in, "comp-in", 0, "TIME", "auto",
+	OPT_STRS(O, faults.fail_at, "fail-at", 0, "[OP:]N",
+	         "the Nth request (of OP: read, write, flush) fails with EIO"),
+	OPT_STR(O, faults.gone_at, "gone-at", 0, "TIME", NULL, "the disk disappears so long after its start"),
+	OPT_U64(O, faults.gone_at_request, "gone-at-request", 0, "N", "0", "the disk disappears at its Nth request"),
+	OPT_TIME(O, serving.max_life_ns, "max-life", 0, "TIME", "2h", "the disk ends after this time; 0: no limit"),
+	OPT_U64(O, serving.watch_pid, "watch", 0, "PID", "0", "the disk ends with this process"),
+	OPT_STR(O, serving.comp_in, "comp-in", 0, "TIME", "auto",
 	        "what a request takes to the disk; auto: measured at the start"),
-	OPT_STR(O, comp_out, "comp-out", 0, "TIME", "auto", "what an answer takes to its reader"),
-	OPT_STR(O, comp_copy, "comp-copy", 0, "TIME", "auto", "what both take more for each MiB of data"),
-	OPT_TIME(O, spin_ns, "spin", 0, "TIME", "200us", "poll this long before an answer instead of sleeping",
+	OPT_STR(O, serving.comp_out, "comp-out", 0, "TIME", "auto", "what an answer takes to its reader"),
+	OPT_STR(O, serving.comp_copy, "comp-copy", 0, "TIME", "auto", "what both take more for each MiB of data"),
+	OPT_TIME(O, serving.spin_ns, "spin", 0, "TIME", "200us", "poll this long before an answer instead of sleeping",
 	         .min = 0, .max = 1e6),
-	OPT_U64(O, priority, "priority", 0, "N", "20", "real-time priority (SCHED_FIFO); 0: ordinary", .min = 0,
+	OPT_U64(O, serving.priority, "priority", 0, "N", "20", "real-time priority (SCHED_FIFO); 0: ordinary", .min = 0,
 	        .max = 99),
 	OPT_END,
 };
@@ -64,17 +65,17 @@ const struct opt options_truth[] = {
 	OPT_END,
 };
 const struct opt options_replay[] = {
-	OPT_CHOICE(O, think, "think", 0, think_choices, "before",
+	OPT_CHOICE(O, replay.think, "think", 0, think_choices, "before",
 	           "whether a line's pause lies before or after its request"),
-	OPT_U64(O, first, "first", 0, "N", "1", "compare from this request on; all are replayed"),
-	OPT_U64(O, last, "last", 0, "N", "0", "compare up to this request; 0: the last"),
-	OPT_STR(O, csv, "csv", 0, "FILE", NULL, "write a line for each request"),
+	OPT_U64(O, replay.first, "first", 0, "N", "1", "compare from this request on; all are replayed"),
+	OPT_U64(O, replay.last, "last", 0, "N", "0", "compare up to this request; 0: the last"),
+	OPT_STR(O, replay.csv, "csv", 0, "FILE", NULL, "write a line for each request"),
 	OPT_END,
 };
 const struct opt options_wild[] = {
-	OPT_U64(O, wild_seed, "seed", 's', "NUMBER", "1", "the same number gives the same disk"),
-	OPT_STR(O, class_name, "class", 'c', "NAME", NULL, "a disk of this class"),
-	OPT_FLAG(O, is_list, "list", 'l', "list the classes"),
+	OPT_U64(O, wild.seed, "seed", 's', "NUMBER", "1", "the same number gives the same disk"),
+	OPT_STR(O, wild.class_name, "class", 'c', "NAME", NULL, "a disk of this class"),
+	OPT_FLAG(O, wild.is_list, "list", 'l', "list the classes"),
 	OPT_END,
 };
 const struct opt options_json[] = { OPT_FLAG(O, is_json, "json", 'j', "print JSON"), OPT_END };
@@ -135,15 +136,15 @@ static int apply_to_profile(struct profile *p, const struct sim_options *o, stru
 	uint64_t gone_ns;
 	int r = o->seed ? units_parse_u64(o->seed, &p->seed, err) : 0;
 
-	if (r == 0 && o->gone_at) {
-		r = units_parse_time(o->gone_at, &gone_ns, err);
+	if (r == 0 && o->faults.gone_at) {
+		r = units_parse_time(o->faults.gone_at, &gone_ns, err);
 		if (r == 0)
 			p->faults.gone_at_s = (double)gone_ns / 1e9;
 	}
-	if (r == 0 && o->gone_at_request)
-		p->faults.gone_at_request = o->gone_at_request;
-	for (size_t i = 0; r == 0 && i < o->fail_at.n; i++)
-		r = add_fail(p, o->fail_at.v[i], err);
+	if (r == 0 && o->faults.gone_at_request)
+		p->faults.gone_at_request = o->faults.gone_at_request;
+	for (size_t i = 0; r == 0 && i < o->faults.fail_at.n; i++)
+		r = add_fail(p, o->faults.fail_at.v[i], err);
 	return r == 0 ? profile_finish(p, err) : r;
 }
 
@@ -222,12 +223,12 @@ static int set_path(struct sim_disk *disk, const struct sim_options *o, struct e
 {
 	struct keeper_path *path = &disk->params.path;
 	uint64_t copy_ns = 0;
-	int r = parse_comp("comp-in", o->comp_in, &path->is_in_auto, &path->known.in_ns, err);
+	int r = parse_comp("comp-in", o->serving.comp_in, &path->is_in_auto, &path->known.in_ns, err);
 
 	if (r == 0)
-		r = parse_comp("comp-out", o->comp_out, &path->is_out_auto, &path->known.out_ns, err);
+		r = parse_comp("comp-out", o->serving.comp_out, &path->is_out_auto, &path->known.out_ns, err);
 	if (r == 0)
-		r = parse_comp("comp-copy", o->comp_copy, &path->is_copy_auto, &copy_ns, err);
+		r = parse_comp("comp-copy", o->serving.comp_copy, &path->is_copy_auto, &copy_ns, err);
 	path->known.in_ns_per_byte = path->known.out_ns_per_byte = (double)copy_ns / (1 << 20);
 	if (r == 0 && (path->known.in_ns > NS_PER_S || path->known.out_ns > NS_PER_S || copy_ns > NS_PER_S))
 		r = err_set(err, -EINVAL, "A compensation of more than a second is none.");
@@ -334,11 +335,11 @@ int sim_disk_init(struct sim_disk *ret, const struct sim_options *o, const char 
 	ret->params.profile = &ret->profile;
 	ret->params.partitions = ret->partitions;
 	ret->params.log_path = o->log ? ret->log_path : NULL;
-	ret->params.watch_pid = (int64_t)o->watch_pid;
-	ret->params.max_life_ns = o->max_life_ns;
+	ret->params.watch_pid = (int64_t)o->serving.watch_pid;
+	ret->params.max_life_ns = o->serving.max_life_ns;
 	ret->params.tuning = (struct server_tuning){
-		.spin_ns = o->spin_ns,
-		.priority = o->priority,
+		.spin_ns = o->serving.spin_ns,
+		.priority = o->serving.priority,
 	};
 	return 0;
 }

@@ -10,15 +10,39 @@
 #include "base/err.h"
 #include "keeper.h"
 
-struct sim_options {
-	const char *run_dir, *name, *log, *seed, *gone_at, *comp_in, *comp_out, *comp_copy, *class_name;
-	struct strs partitions, fail_at, ranges;
-	uint64_t sector_bytes, gone_at_request, max_life_ns, watch_pid;
-	uint64_t spin_ns, priority, wild_seed;
+struct sim_faults { /* beside those of the profile */
+	struct strs fail_at;
+	const char *gone_at;
+	uint64_t gone_at_request;
+};
+
+struct sim_serving {
+	const char *comp_in, *comp_out, *comp_copy;
+	uint64_t spin_ns, priority, max_life_ns, watch_pid;
+};
+
+struct sim_replay {
+	int think;
 	uint64_t first, last;
 	const char *csv;
-	int rotational, think;
-	bool is_read_only, is_foreground, is_all, is_forced, is_json, is_list;
+};
+
+struct sim_wild {
+	uint64_t seed;
+	const char *class_name;
+	bool is_list;
+};
+
+struct sim_options {
+	const char *run_dir, *name, *log, *seed;
+	struct strs partitions, ranges;
+	uint64_t sector_bytes;
+	int rotational;
+	bool is_read_only, is_foreground, is_all, is_forced, is_json;
+	struct sim_faults faults;
+	struct sim_serving serving;
+	struct sim_replay replay;
+	struct sim_wild wild;
 };
 
 extern const struct opt options_disk[];    /* start and run: the disk and how it is served */

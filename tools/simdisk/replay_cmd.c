@@ -142,16 +142,16 @@ int cmd_replay(const struct sim_options *o, char **words, size_t n, char **comma
 	(void)command;
 	if (r < 0)
 		return complain(&err);
-	end = o->last ? o->last : trace.n;
-	if (o->first < 1 || o->first > end || end > trace.n)
+	end = o->replay.last ? o->replay.last : trace.n;
+	if (o->replay.first < 1 || o->replay.first > end || end > trace.n)
 		r = err_set(&err, -EINVAL, "The trace has the requests 1 to %zu: --first and --last do not fit.",
 		            trace.n);
 	if (r == 0)
-		r = replay_run(&trace, &profile, (enum replay_think)o->think, &err);
-	if (r == 0 && o->csv)
-		r = write_csv(o->csv, &trace, &err);
+		r = replay_run(&trace, &profile, (enum replay_think)o->replay.think, &err);
+	if (r == 0 && o->replay.csv)
+		r = write_csv(o->replay.csv, &trace, &err);
 	for (size_t k = 0; r == 0 && k < KINDS; k++)
-		if (replay_compare(&trace, o->first - 1, end, kinds[k].op, &figures[k]) < 0)
+		if (replay_compare(&trace, o->replay.first - 1, end, kinds[k].op, &figures[k]) < 0)
 			r = err_set(&err, -ENOMEM, "Out of memory.");
 	if (r == 0)
 		(o->is_json ? print_json : print_text)(figures);
