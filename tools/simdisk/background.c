@@ -17,9 +17,9 @@ static double recalibration_ns(const struct disk *d, uint64_t k)
 /* The mechanics are taken until then. */
 static void take_until(struct disk *d, double t)
 {
-	d->mech_free = fmax(d->mech_free, t);
-	d->stream.is_on = false;
-	d->write_end = UINT64_MAX;
+	d->head.free_at = fmax(d->head.free_at, t);
+	d->head.stream.is_on = false;
+	d->head.write_end = UINT64_MAX;
 }
 
 static void recalibrate(struct disk *d, double t)
@@ -27,12 +27,12 @@ static void recalibrate(struct disk *d, double t)
 	uint64_t past = (uint64_t)(t / (d->p.own.recalibrate_s * 1e9));
 	double due;
 
-	if (d->recalibrations + 2 < past) /* long over */
-		d->recalibrations = past - 2;
-	while ((due = recalibration_ns(d, d->recalibrations)) <= t) {
-		double end = fmax(due, d->mech_free) + d->p.own.recalibrate_ms * 1e6;
+	if (d->head.recalibrations + 2 < past) /* long over */
+		d->head.recalibrations = past - 2;
+	while ((due = recalibration_ns(d, d->head.recalibrations)) <= t) {
+		double end = fmax(due, d->head.free_at) + d->p.own.recalibrate_ms * 1e6;
 
-		d->recalibrations++;
+		d->head.recalibrations++;
 		if (end > t) {
 			stream_stop(d, fmin(due, t));
 			take_until(d, end);
@@ -49,16 +49,16 @@ static void scan(struct disk *d, double t, double idle)
 		return;
 	n = floor(since / piece);
 	stream_stop(d, t - since);
-	d->cylinder = (uint32_t)(rng_mix(d->p.seed ^ rng_mix((uint64_t)n)) % d->g->cylinders);
-	d->surface = 0;
+	d->head.cylinder = (uint32_t)(rng_mix(d->p.seed ^ rng_mix((uint64_t)n)) % d->g->cylinders);
+	d->head.surface = 0;
 	take_until(d, t + (n + 1) * piece - since);
 }
 
 void background_before(struct disk *d, double t)
 {
-	double idle = t - d->mech_free;
+	double idle = t - d->head.free_at;
 
-	if ((d->p.own.begins_asleep && d->mech_free <= 0) ||
+	if ((d->p.own.begins_asleep && d->head.free_at <= 0) ||
 	    (d->p.own.standby_after_s > 0 && idle >= d->p.own.standby_after_s * 1e9)) {
 		stream_stop(d, t);
 		take_until(d, t + d->p.own.standby_s * 1e9);

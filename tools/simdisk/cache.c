@@ -11,7 +11,7 @@
 
 void segment_set(struct disk *d, struct segment *s, uint64_t start, uint64_t end)
 {
-	d->cached_sectors += (end - start) - (s->end - s->start);
+	d->cache.held_sectors += (end - start) - (s->end - s->start);
 	s->start = start;
 	s->end = end;
 }
@@ -20,9 +20,9 @@ bool cache_has(struct disk *d, uint64_t first, uint64_t end, uint32_t *ret_segme
 {
 	uint32_t i;
 
-	for (i = 0; i < d->nsegments; i++) {
-		if (d->segments[i].start <= first && end <= d->segments[i].end) {
-			d->segments[i].used = ++d->uses;
+	for (i = 0; i < d->cache.nsegments; i++) {
+		if (d->cache.segments[i].start <= first && end <= d->cache.segments[i].end) {
+			d->cache.segments[i].used = ++d->cache.uses;
 			*ret_segment = i;
 			return true;
 		}
@@ -34,33 +34,33 @@ uint32_t cache_new_segment(struct disk *d, uint64_t first)
 {
 	uint32_t i, oldest = 0;
 
-	for (i = 1; i < d->nsegments; i++)
-		if (d->segments[i].used < d->segments[oldest].used)
+	for (i = 1; i < d->cache.nsegments; i++)
+		if (d->cache.segments[i].used < d->cache.segments[oldest].used)
 			oldest = i;
-	segment_set(d, &d->segments[oldest], first, first);
-	d->segments[oldest].used = ++d->uses;
+	segment_set(d, &d->cache.segments[oldest], first, first);
+	d->cache.segments[oldest].used = ++d->cache.uses;
 	return oldest;
 }
 
 /* Until all have room that are in it; the stream's own is not touched. */
 void cache_make_room(struct disk *d)
 {
-	while (d->p.cache.sizing == CACHE_BY_USE && d->cached_sectors > d->cache_sectors) {
+	while (d->p.cache.sizing == CACHE_BY_USE && d->cache.held_sectors > d->cache.sectors) {
 		uint32_t i, oldest = UINT32_MAX;
 
-		for (i = 0; i < d->nsegments; i++)
-			if (d->segments[i].end > d->segments[i].start && i != d->stream.segment &&
-			    (oldest == UINT32_MAX || d->segments[i].used < d->segments[oldest].used))
+		for (i = 0; i < d->cache.nsegments; i++)
+			if (d->cache.segments[i].end > d->cache.segments[i].start && i != d->head.stream.segment &&
+			    (oldest == UINT32_MAX || d->cache.segments[i].used < d->cache.segments[oldest].used))
 				oldest = i;
 		if (oldest == UINT32_MAX)
 			return;
-		segment_set(d, &d->segments[oldest], 0, 0);
+		segment_set(d, &d->cache.segments[oldest], 0, 0);
 	}
 }
 
 void cache_drop(struct disk *d, uint32_t segment, uint64_t end)
 {
-	struct segment *s = &d->segments[segment];
+	struct segment *s = &d->cache.segments[segment];
 
 	if (s->start < end)
 		segment_set(d, s, end < s->end ? end : s->end, s->end);
@@ -70,13 +70,13 @@ void cache_forget(struct disk *d, uint64_t first, uint64_t end)
 {
 	uint32_t i;
 
-	for (i = 0; i < d->nsegments; i++) {
-		struct segment *s = &d->segments[i];
+	for (i = 0; i < d->cache.nsegments; i++) {
+		struct segment *s = &d->cache.segments[i];
 
 		if (s->end <= first || end <= s->start)
 			continue;
-		if (d->stream.is_on && d->stream.segment == i)
-			d->stream.is_on = false;
+		if (d->head.stream.is_on && d->head.stream.segment == i)
+			d->head.stream.is_on = false;
 		/* The larger part stays. */
 		if (first > s->start && first - s->start >= (end < s->end ? s->end - end : 0))
 			segment_set(d, s, s->start, first);
@@ -92,12 +92,12 @@ void cache_forget(struct disk *d, uint64_t first, uint64_t end)
 /* Index of the first extent that ends after lba. */
 static size_t extent_after(const struct disk *d, uint64_t lba)
 {
-	size_t low = 0, high = d->ndirty;
+	size_t low = 0, high = d->wcache.ndirty;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (d->dirty[mid].lba + d->dirty[mid].lbas <= lba)
+		if (d->wcache.dirty[mid].lba + d->wcache.dirty[mid].lbas <= lba)
 			low = mid + 1;
 		else
 			high = mid;
@@ -110,8 +110,8 @@ bool cache_is_dirty(const struct disk *d, uint64_t lba, uint64_t lbas)
 	size_t i = extent_after(d, lba);
 	uint64_t end = lba + lbas;
 
-	while (lba < end && i < d->ndirty && d->dirty[i].lba <= lba) {
-		lba = d->dirty[i].lba + d->dirty[i].lbas;
+	while (lba < end && i < d->wcache.ndirty && d->wcache.dirty[i].lba <= lba) {
+		lba = d->wcache.dirty[i].lba + d->wcache.dirty[i].lbas;
 		i++;
 	}
 	return lba >= end;
@@ -119,14 +119,14 @@ bool cache_is_dirty(const struct disk *d, uint64_t lba, uint64_t lbas)
 
 static int reserve(struct disk *d, size_t n)
 {
-	while (d->dirty_room < d->ndirty + n) {
-		size_t room = d->dirty_room ? d->dirty_room * 2 : 64;
-		struct extent *bigger = realloc(d->dirty, room * sizeof(*bigger));
+	while (d->wcache.dirty_room < d->wcache.ndirty + n) {
+		size_t room = d->wcache.dirty_room ? d->wcache.dirty_room * 2 : 64;
+		struct extent *bigger = realloc(d->wcache.dirty, room * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
-		d->dirty = bigger;
-		d->dirty_room = room;
+		d->wcache.dirty = bigger;
+		d->wcache.dirty_room = room;
 	}
 	return 0;
 }
@@ -134,10 +134,10 @@ static int reserve(struct disk *d, size_t n)
 /* There must be room. */
 static void extent_insert(struct disk *d, size_t i, struct extent e)
 {
-	memmove(d->dirty + i + 1, d->dirty + i, (d->ndirty - i) * sizeof(*d->dirty));
-	d->dirty[i] = e;
-	d->ndirty++;
-	d->dirty_lbas += e.lbas;
+	memmove(d->wcache.dirty + i + 1, d->wcache.dirty + i, (d->wcache.ndirty - i) * sizeof(*d->wcache.dirty));
+	d->wcache.dirty[i] = e;
+	d->wcache.ndirty++;
+	d->wcache.dirty_lbas += e.lbas;
 }
 
 /* Cuts [lba, end) out of the extents; returns the smallest seq that was cut. There must be room for one more. */
@@ -146,36 +146,37 @@ static uint64_t extents_cut(struct disk *d, uint64_t lba, uint64_t end)
 	uint64_t seq = UINT64_MAX;
 	size_t i = extent_after(d, lba), gone = 0, k;
 
-	for (k = i; k < d->ndirty && d->dirty[k].lba < end; k++)
-		if (d->dirty[k].seq < seq)
-			seq = d->dirty[k].seq;
-	if (i < d->ndirty && d->dirty[i].lba < lba) {
-		struct extent *e = &d->dirty[i];
+	for (k = i; k < d->wcache.ndirty && d->wcache.dirty[k].lba < end; k++)
+		if (d->wcache.dirty[k].seq < seq)
+			seq = d->wcache.dirty[k].seq;
+	if (i < d->wcache.ndirty && d->wcache.dirty[i].lba < lba) {
+		struct extent *e = &d->wcache.dirty[i];
 		uint64_t e_end = e->lba + e->lbas;
 
-		d->dirty_lbas -= (e_end < end ? e_end : end) - lba;
+		d->wcache.dirty_lbas -= (e_end < end ? e_end : end) - lba;
 		e->lbas = lba - e->lba;
 		if (e_end > end) {
 			struct extent rest = { .lba = end, .lbas = e_end - end, .seq = e->seq, .ready = e->ready };
 
-			d->dirty_lbas -= rest.lbas; /* extent_insert counts it again */
+			d->wcache.dirty_lbas -= rest.lbas; /* extent_insert counts it again */
 			extent_insert(d, i + 1, rest);
 			return seq;
 		}
 		i++;
 	}
-	for (k = i; k < d->ndirty && d->dirty[k].lba + d->dirty[k].lbas <= end; k++) {
-		d->dirty_lbas -= d->dirty[k].lbas;
+	for (k = i; k < d->wcache.ndirty && d->wcache.dirty[k].lba + d->wcache.dirty[k].lbas <= end; k++) {
+		d->wcache.dirty_lbas -= d->wcache.dirty[k].lbas;
 		gone++;
 	}
-	memmove(d->dirty + i, d->dirty + i + gone, (d->ndirty - i - gone) * sizeof(*d->dirty));
-	d->ndirty -= gone;
-	if (i < d->ndirty && d->dirty[i].lba < end) {
-		uint64_t cut = end - d->dirty[i].lba;
+	memmove(d->wcache.dirty + i, d->wcache.dirty + i + gone,
+	        (d->wcache.ndirty - i - gone) * sizeof(*d->wcache.dirty));
+	d->wcache.ndirty -= gone;
+	if (i < d->wcache.ndirty && d->wcache.dirty[i].lba < end) {
+		uint64_t cut = end - d->wcache.dirty[i].lba;
 
-		d->dirty[i].lba += cut;
-		d->dirty[i].lbas -= cut;
-		d->dirty_lbas -= cut;
+		d->wcache.dirty[i].lba += cut;
+		d->wcache.dirty[i].lbas -= cut;
+		d->wcache.dirty_lbas -= cut;
 	}
 	return seq;
 }
@@ -186,7 +187,7 @@ static uint64_t extents_cut(struct disk *d, uint64_t lba, uint64_t end)
  */
 int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready)
 {
-	struct extent e = { .lba = lba, .lbas = lbas, .seq = ++d->write_seq, .ready = ready };
+	struct extent e = { .lba = lba, .lbas = lbas, .seq = ++d->wcache.seq, .ready = ready };
 	uint64_t seq;
 
 	if (reserve(d, 2) < 0)
@@ -200,7 +201,7 @@ int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready)
 
 void cache_remove(struct disk *d, uint64_t lba, uint64_t lbas)
 {
-	if (d->ndirty && reserve(d, 1) == 0)
+	if (d->wcache.ndirty && reserve(d, 1) == 0)
 		(void)extents_cut(d, lba, lba + lbas);
 }
 
@@ -209,35 +210,35 @@ uint64_t cache_oldest(const struct disk *d)
 	uint64_t seq = UINT64_MAX;
 	size_t i;
 
-	for (i = 0; i < d->ndirty; i++)
-		if (d->dirty[i].seq < seq)
-			seq = d->dirty[i].seq;
+	for (i = 0; i < d->wcache.ndirty; i++)
+		if (d->wcache.dirty[i].seq < seq)
+			seq = d->wcache.dirty[i].seq;
 	return seq;
 }
 
 /* Upwards from where the last one ended, then from the beginning again: the order of an elevator. */
 bool cache_next(const struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready, struct place *ret_place)
 {
-	size_t i = extent_after(d, d->destage_lba);
+	size_t i = extent_after(d, d->wcache.destage_lba);
 	uint64_t lba, end, track_end;
 	double ready;
 
-	if (d->ndirty == 0)
+	if (d->wcache.ndirty == 0)
 		return false;
-	if (i == d->ndirty)
+	if (i == d->wcache.ndirty)
 		i = 0;
-	lba = d->dirty[i].lba;
-	ready = d->dirty[i].ready;
+	lba = d->wcache.dirty[i].lba;
+	ready = d->wcache.dirty[i].ready;
 	geometry_place(d->g, lba / d->g->ratio, ret_place);
 	track_end = (lba / d->g->ratio + ret_place->run) * d->g->ratio;
 	end = lba;
-	for (; i < d->ndirty && d->dirty[i].lba == end && end < track_end; i++) {
+	for (; i < d->wcache.ndirty && d->wcache.dirty[i].lba == end && end < track_end; i++) {
 		/* What is still on its way from the host is left for the next turn. */
-		if (d->dirty[i].ready > ready && d->dirty[i].ready > d->mech_free)
+		if (d->wcache.dirty[i].ready > ready && d->wcache.dirty[i].ready > d->head.free_at)
 			break;
-		if (d->dirty[i].ready > ready)
-			ready = d->dirty[i].ready;
-		end += d->dirty[i].lbas;
+		if (d->wcache.dirty[i].ready > ready)
+			ready = d->wcache.dirty[i].ready;
+		end += d->wcache.dirty[i].lbas;
 	}
 	if (end > track_end)
 		end = track_end;

@@ -41,33 +41,33 @@ static bool is_earlier(const struct node *a, const struct node *b)
 
 static void heap_up(struct disk *d, uint32_t i)
 {
-	while (i > 0 && is_earlier(d->heap[i], d->heap[(i - 1) / 2])) {
-		struct node *n = d->heap[i];
+	while (i > 0 && is_earlier(d->queue.heap[i], d->queue.heap[(i - 1) / 2])) {
+		struct node *n = d->queue.heap[i];
 
-		d->heap[i] = d->heap[(i - 1) / 2];
-		d->heap[(i - 1) / 2] = n;
+		d->queue.heap[i] = d->queue.heap[(i - 1) / 2];
+		d->queue.heap[(i - 1) / 2] = n;
 		i = (i - 1) / 2;
 	}
 }
 
 static struct node *heap_take(struct disk *d)
 {
-	struct node *top = d->heap[0];
+	struct node *top = d->queue.heap[0];
 	uint32_t i = 0;
 
-	d->heap[0] = d->heap[--d->nheap];
+	d->queue.heap[0] = d->queue.heap[--d->queue.nheap];
 	for (;;) {
 		uint32_t least = i, k;
 		struct node *n;
 
-		for (k = 2 * i + 1; k <= 2 * i + 2 && k < d->nheap; k++)
-			if (is_earlier(d->heap[k], d->heap[least]))
+		for (k = 2 * i + 1; k <= 2 * i + 2 && k < d->queue.nheap; k++)
+			if (is_earlier(d->queue.heap[k], d->queue.heap[least]))
 				least = k;
 		if (least == i)
 			return top;
-		n = d->heap[i];
-		d->heap[i] = d->heap[least];
-		d->heap[least] = n;
+		n = d->queue.heap[i];
+		d->queue.heap[i] = d->queue.heap[least];
+		d->queue.heap[least] = n;
 		i = least;
 	}
 }
@@ -76,11 +76,11 @@ static struct node *heap_take(struct disk *d)
  * mostly the latest. */
 static void release_add(struct disk *d, double t)
 {
-	uint32_t i = d->nrelease++;
+	uint32_t i = d->queue.nrelease++;
 
-	for (; i > 0 && d->release[i - 1] < t; i--)
-		d->release[i] = d->release[i - 1];
-	d->release[i] = t;
+	for (; i > 0 && d->queue.release[i - 1] < t; i--)
+		d->queue.release[i] = d->queue.release[i - 1];
+	d->queue.release[i] = t;
 }
 
 /* ---- the end of a request ---- */
@@ -108,11 +108,11 @@ static int move_data(struct disk *d, struct node *n)
 		if (!n->req.buf)
 			return 0;
 		r = miswrites_read(d, n->lba, lbas, n->req.buf);
-		if (d->ntrims)
+		if (d->media.ntrims)
 			trim_zero(d, n->lba, lbas, n->req.buf);
 		return r;
 	}
-	if (d->ntrims && trim_written(d, n->lba, lbas) < 0)
+	if (d->media.ntrims && trim_written(d, n->lba, lbas) < 0)
 		return -ENOMEM;
 	d->count.written_bytes += (uint64_t)n->res;
 	if (!n->req.buf || (d->p.faults.miswrites.drop_from && n->done.number >= d->p.faults.miswrites.drop_from))
@@ -153,16 +153,16 @@ void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum d
 	d->count.stream_hits += how == HOW_STREAM;
 	d->count.misses += how == HOW_MEDIA;
 	release_add(d, end);
-	d->heap[d->nheap] = n;
-	heap_up(d, d->nheap++);
+	d->queue.heap[d->queue.nheap] = n;
+	heap_up(d, d->queue.nheap++);
 }
 
 /* Takes the interface for bytes from t on; returns when they are over. */
 double disk_bus(struct disk *d, double t, uint64_t bytes)
 {
-	d->bus_free =
-		path_bytes(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.path.interface_bytes_per_s;
-	return d->bus_free;
+	d->path.bus_free =
+		path_bytes(d, fmax(d->path.bus_free, t), bytes) + (double)bytes * 1e9 / d->p.path.interface_bytes_per_s;
+	return d->path.bus_free;
 }
 
 /* ---- getting a place in the queue ---- */
@@ -180,10 +180,10 @@ static void queue_media(struct disk *d, struct node *n, double t)
 	else
 		n->overhead_ns = noise_overhead_ns(d);
 	n->eligible = t + n->overhead_ns;
-	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
-		n->eligible = fmax(n->eligible, d->last_eligible);
-	d->last_eligible = n->eligible;
-	disk_list_add(&d->queued, n);
+	if (d->queue.queued.head) /* commands are taken up one after the other, though each takes its own time */
+		n->eligible = fmax(n->eligible, d->queue.last_eligible);
+	d->queue.last_eligible = n->eligible;
+	disk_list_add(&d->queue.queued, n);
 }
 
 static bool is_media_read(const struct disk *d, const struct node *n)
@@ -195,7 +195,7 @@ static void admit(struct disk *d, struct node *n, double t)
 {
 	uint32_t segment;
 
-	d->in_queue++;
+	d->queue.in_queue++;
 	noise_freeze(d, t);
 	if (d->mcache)
 		mediacache_host(d, t);
@@ -226,15 +226,15 @@ static void admit(struct disk *d, struct node *n, double t)
 			return;
 		}
 		n->eligible = t + noise_write_ns(d, true);
-		if (d->wait_room.n || !writecache_has_room(d, n)) {
-			d->is_emptying = true;
-			disk_list_add(&d->wait_room, n);
+		if (d->queue.wait_room.n || !writecache_has_room(d, n)) {
+			d->wcache.is_emptying = true;
+			disk_list_add(&d->queue.wait_room, n);
 		} else {
 			writecache_write(d, n, t);
 		}
 		return;
 	}
-	if (d->ntrims && trim_covers(d, n->lba, n->lbas)) {
+	if (d->media.ntrims && trim_covers(d, n->lba, n->lbas)) {
 		double at = stall_skip(d, t) + noise_flat_ns(d, d->p.media.trimmed_us);
 
 		disk_finish(d, n, disk_bus(d, at, bus_bytes(n)), n->res, HOW_HIT);
@@ -245,17 +245,17 @@ static void admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	stream_update(d, t);
-	n->is_sequential = n->first == d->read_end;
-	d->read_end = n->end;
+	n->is_sequential = n->first == d->cache.read_end;
+	d->cache.read_end = n->end;
 	if (is_media_read(d, n) && !cache_is_dirty(d, n->lba, n->lbas)) {
 		queue_media(d, n, t);
 	} else if (cache_has(d, n->first, n->end, &segment)) {
-		if (d->stream.is_on && d->stream.segment == segment)
+		if (d->head.stream.is_on && d->head.stream.segment == segment)
 			stream_aim(d, t, n->first, n->end, n->is_sequential);
 		if (d->p.cache.drops_read)
 			cache_drop(d, segment, n->end);
 		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), bus_bytes(n)), n->res, HOW_HIT);
-	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
+	} else if (d->wcache.ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
 		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), bus_bytes(n)), n->res, HOW_HIT);
 	} else {
 		queue_media(d, n, t);
@@ -281,7 +281,7 @@ static void start(struct disk *d, struct node *n, double t)
 		d->count.media_written_bytes += (n->end - n->first) * d->p.physical_sector_bytes;
 		end = fmax(op.end, end);
 	}
-	d->mech_free = op.end;
+	d->head.free_at = op.end;
 	n->done.seek_ns = op.seek_ns;
 	n->done.latency_ns = op.latency_ns;
 	n->done.transfer_ns = op.end - t - op.seek_ns - op.latency_ns;
@@ -291,19 +291,19 @@ static void start(struct disk *d, struct node *n, double t)
 /* An idle disk has begun with the first that came before it knew of the others. */
 static bool is_committed(const struct disk *d, const struct node *head)
 {
-	return d->mech_free <= head->eligible - head->overhead_ns;
+	return d->head.free_at <= head->eligible - head->overhead_ns;
 }
 
 static struct node **choose(struct disk *d, double t)
 {
-	struct node **best = &d->queued.head, **at;
+	struct node **best = &d->queue.queued.head, **at;
 	double least = INFINITY;
 
-	if (d->p.ctl.queue == QUEUE_FIFO || d->queued.n == 1 || is_committed(d, *best) ||
+	if (d->p.ctl.queue == QUEUE_FIFO || d->queue.queued.n == 1 || is_committed(d, *best) ||
 	    t - (*best)->eligible > d->p.ctl.max_age_ms * 1e6)
 		return best;
 	stream_update(d, t);
-	for (at = &d->queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {
+	for (at = &d->queue.queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {
 		double cost = media_cost(d, t, *at);
 
 		if (cost < least) {
@@ -333,24 +333,26 @@ struct event {
 
 static void next_of_mechanics(const struct disk *d, struct event *e)
 {
-	bool is_urgent = d->wait_room.head || d->wait_flush.head || (d->p.wcache.turns == TURNS_FAIR && d->is_emptying);
+	bool is_urgent = d->queue.wait_room.head || d->queue.wait_flush.head ||
+	                 (d->p.wcache.turns == TURNS_FAIR && d->wcache.is_emptying);
 	double ready, t;
 
-	if (d->is_destaging) {
-		*e = (struct event){ .work = WORK_DESTAGED, .t = d->mech_free };
+	if (d->wcache.is_destaging) {
+		*e = (struct event){ .work = WORK_DESTAGED, .t = d->head.free_at };
 		return;
 	}
 	*e = (struct event){ .work = WORK_NONE, .t = INFINITY };
-	if (d->queued.head)
+	if (d->queue.queued.head)
 		*e = (struct event){ .work = WORK_REQUEST,
-			             .t = stall_skip(d, fmax(d->mech_free, d->queued.head->eligible)) };
+			             .t = stall_skip(d, fmax(d->head.free_at, d->queue.queued.head->eligible)) };
 	if (d->mcache && (t = stall_skip(d, fmax(mediacache_idle_at(d), d->now))) < e->t)
 		*e = (struct event){ .work = WORK_CLEAN, .t = t };
-	if (d->ndirty == 0 || d->p.kind == DISK_SSD)
+	if (d->wcache.ndirty == 0 || d->p.kind == DISK_SSD)
 		return;
-	t = d->is_emptying ? d->mech_free : fmax(d->mech_free, d->dirty_since + d->p.wcache.delay_ms * 1e6);
+	t = d->wcache.is_emptying ? d->head.free_at
+	                          : fmax(d->head.free_at, d->wcache.dirty_since + d->p.wcache.delay_ms * 1e6);
 	t = fmax(t, d->now);
-	if (t > e->t || (t == e->t && (!is_urgent || d->last_was_destage)))
+	if (t > e->t || (t == e->t && (!is_urgent || d->wcache.last_was_destage)))
 		return; /* a request comes first: no need to look for the place */
 	{
 		struct event w = { .work = WORK_DESTAGE };
@@ -360,7 +362,7 @@ static void next_of_mechanics(const struct disk *d, struct event *e)
 		if (d->mcache &&
 		    !mediacache_has_room(d, w.lba / d->g->ratio, (w.lba + w.lbas + d->g->ratio - 1) / d->g->ratio))
 			w.work = WORK_CLEAN;
-		if (w.t < e->t || (w.t == e->t && is_urgent && !d->last_was_destage))
+		if (w.t < e->t || (w.t == e->t && is_urgent && !d->wcache.last_was_destage))
 			*e = w;
 	}
 }
@@ -370,15 +372,15 @@ static void next_event(const struct disk *d, struct event *e)
 	double t;
 
 	next_of_mechanics(d, e);
-	if (e->t >= d->gone && d->queued.n + d->wait_room.n + d->wait_flush.n > 0)
+	if (e->t >= d->gone && d->queue.queued.n + d->queue.wait_room.n + d->queue.wait_flush.n > 0)
 		*e = (struct event){ .work = WORK_GONE, .t = d->gone };
-	if (!d->arrived.head)
+	if (!d->queue.arrived.head)
 		return;
-	t = d->arrived.head->arrival;
-	if (d->in_queue - d->nrelease >= d->p.ctl.queue_depth)
+	t = d->queue.arrived.head->arrival;
+	if (d->queue.in_queue - d->queue.nrelease >= d->p.ctl.queue_depth)
 		return; /* all places are taken by requests whose end is not known yet */
-	if (d->in_queue >= d->p.ctl.queue_depth)
-		t = fmax(t, d->release[d->nrelease - 1 - (d->in_queue - d->p.ctl.queue_depth)]);
+	if (d->queue.in_queue >= d->p.ctl.queue_depth)
+		t = fmax(t, d->queue.release[d->queue.nrelease - 1 - (d->queue.in_queue - d->p.ctl.queue_depth)]);
 	if (t <= e->t)
 		*e = (struct event){ .work = WORK_ADMIT, .t = t };
 }
@@ -388,34 +390,34 @@ static void take(struct disk *d, const struct event *e)
 	double t = fmax(e->t, d->now);
 
 	d->now = t;
-	while (d->nrelease && d->release[d->nrelease - 1] <= t) {
-		d->nrelease--;
-		d->in_queue--;
+	while (d->queue.nrelease && d->queue.release[d->queue.nrelease - 1] <= t) {
+		d->queue.nrelease--;
+		d->queue.in_queue--;
 	}
 	switch (e->work) {
 	case WORK_ADMIT:
-		admit(d, disk_list_take(&d->arrived, &d->arrived.head), t);
+		admit(d, disk_list_take(&d->queue.arrived, &d->queue.arrived.head), t);
 		break;
 	case WORK_REQUEST:
-		d->last_was_destage = false;
-		start(d, disk_list_take(&d->queued, choose(d, t)), t);
+		d->wcache.last_was_destage = false;
+		start(d, disk_list_take(&d->queue.queued, choose(d, t)), t);
 		break;
 	case WORK_DESTAGE:
-		d->last_was_destage = true;
-		d->is_emptying = true;
+		d->wcache.last_was_destage = true;
+		d->wcache.is_emptying = true;
 		writecache_destage(d, t, e->lba, e->lbas, &e->place);
 		break;
 	case WORK_DESTAGED:
 		disk_destaged(d, t);
 		break;
 	case WORK_CLEAN:
-		d->last_was_destage = true;
+		d->wcache.last_was_destage = true;
 		mediacache_clean(d, t);
 		break;
 	case WORK_GONE:
-		finish_all(d, &d->queued, t);
-		finish_all(d, &d->wait_room, t);
-		finish_all(d, &d->wait_flush, t);
+		finish_all(d, &d->queue.queued, t);
+		finish_all(d, &d->queue.wait_room, t);
+		finish_all(d, &d->queue.wait_flush, t);
 		break;
 	case WORK_NONE:
 		break;
@@ -426,23 +428,23 @@ static void take(struct disk *d, const struct event *e)
 
 static bool room_for_one_more(struct disk *d)
 {
-	if (d->in_flight < d->heap_room)
+	if (d->queue.in_flight < d->queue.heap_room)
 		return true;
 	{
-		uint32_t room = d->heap_room ? d->heap_room * 2 : 64;
-		struct node **heap = realloc(d->heap, room * sizeof(struct node *));
+		uint32_t room = d->queue.heap_room ? d->queue.heap_room * 2 : 64;
+		struct node **heap = realloc(d->queue.heap, room * sizeof(struct node *));
 		double *release;
 
 		if (!heap)
 			return false;
-		d->heap = heap;
+		d->queue.heap = heap;
 		/* Released places are counted off at the next event only: there may be as many as there are
 		 * completions, popped ones included. */
-		release = realloc(d->release, (room + d->p.ctl.queue_depth) * sizeof(*release));
+		release = realloc(d->queue.release, (room + d->p.ctl.queue_depth) * sizeof(*release));
 		if (!release)
 			return false;
-		d->release = release;
-		d->heap_room = room;
+		d->queue.release = release;
+		d->queue.heap_room = room;
 	}
 	return true;
 }
@@ -453,22 +455,22 @@ static void go(struct disk *d, double t)
 	uint32_t i;
 
 	d->gone = fmin(d->gone, t);
-	for (i = 0; i < d->nheap; i++) {
-		struct disk_done *done = &d->heap[i]->done;
+	for (i = 0; i < d->queue.nheap; i++) {
+		struct disk_done *done = &d->queue.heap[i]->done;
 
 		if (done->done_ns > to_ns(d, t)) {
 			done->done_ns = done->ideal_ns = to_ns(d, t);
 			done->res = gone_res(d);
 		}
 	}
-	for (i = 1; i < d->nheap; i++)
+	for (i = 1; i < d->queue.nheap; i++)
 		heap_up(d, i);
 }
 
 int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 {
 	double t = now_ns > d->start_ns ? (double)(now_ns - d->start_ns) : 0;
-	struct node *n = d->pool;
+	struct node *n = d->queue.pool;
 	struct event e;
 
 	if (d->front) {
@@ -478,7 +480,7 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	if (!room_for_one_more(d))
 		return -ENOMEM;
 	if (n)
-		d->pool = n->next;
+		d->queue.pool = n->next;
 	else if (!(n = malloc(sizeof(*n))))
 		return -ENOMEM;
 	for (next_event(d, &e); e.t < t;
@@ -487,16 +489,16 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	if (t < d->now)
 		t = d->now;
 	*n = (struct node){ .req = *req, .arrival = path_request(d, t) };
-	n->done.number = ++d->number;
+	n->done.number = ++d->queue.number;
 	n->done.arrival_ns = now_ns;
-	request_check(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
+	request_check(d, n, req->op <= DISK_FLUSH ? ++d->queue.op_number[req->op] : 0);
 	request_count(d, req, now_ns);
 	if (d->p.faults.power_loss_at_request && n->done.number == d->p.faults.power_loss_at_request)
 		disk_power_loss(d);
 	if (d->p.faults.gone_at_request && n->done.number == d->p.faults.gone_at_request)
 		go(d, t);
-	d->in_flight++;
-	disk_list_add(&d->arrived, n);
+	d->queue.in_flight++;
+	disk_list_add(&d->queue.arrived, n);
 	return 0;
 }
 
@@ -527,7 +529,7 @@ uint64_t disk_next_done_ns(const struct disk *d)
 {
 	if (d->front)
 		return front_next_done_ns(d);
-	return d->nheap ? d->heap[0]->done.done_ns : DISK_NEVER;
+	return d->queue.nheap ? d->queue.heap[0]->done.done_ns : DISK_NEVER;
 }
 
 bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
@@ -540,20 +542,20 @@ bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 		request_count_done(d, ret);
 		return true;
 	}
-	if (d->nheap == 0 || d->heap[0]->done.done_ns > until_ns)
+	if (d->queue.nheap == 0 || d->queue.heap[0]->done.done_ns > until_ns)
 		return false;
 	n = heap_take(d);
 	*ret = n->done;
-	d->in_flight--;
+	d->queue.in_flight--;
 	request_count_done(d, ret);
-	n->next = d->pool;
-	d->pool = n;
+	n->next = d->queue.pool;
+	d->queue.pool = n;
 	return true;
 }
 
 uint32_t disk_in_flight(const struct disk *d)
 {
-	return d->in_flight;
+	return d->queue.in_flight;
 }
 
 bool disk_is_gone(const struct disk *d, uint64_t now_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions;
+ * Inside of a disk at work, for the model's own files. The door is model.h, disk_parts.h says what each of these keeps.
+ * disk.c: requests, queue, completions;
  * front.c: disks made of others; mediacache.c: what is written elsewhere first; path.c: limits in front; cache.c: which
  * sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle, stream; background.c:
  * what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
@@ -12,139 +13,31 @@
 
 #include <math.h>
 
-#include "contents.h"
-#include "geometry.h"
+#include "disk_parts.h"
 #include "mechanics.h"
-
-/* A bad or slow region in media sectors. */
-struct region {
-	uint64_t first, end;
-	double revolutions;
-	uint32_t every;  /* slow; 0: bad */
-	unsigned kind;   /* bad */
-	int err;         /* bad */
-	uint8_t *healed; /* of one that heals: a bit per sector, set when written */
-};
-
-enum trouble { TROUBLE_NONE, TROUBLE_SLOW, TROUBLE_BAD };
-
-/* Read segment: media sectors [start, end) are in the buffer. */
-struct segment {
-	uint64_t start, end;
-	uint64_t used; /* for LRU: number of the use */
-};
-
-/* The head as it streams: it is about to read `at`, and everything before that was read at `phase`. */
-struct stream {
-	bool is_on;     /* is reading ahead, or stopped at limit: may go on */
-	uint64_t at;    /* next media sector */
-	uint64_t limit; /* reads ahead up to here */
-	double phase;
-	uint32_t segment;
-	struct place place; /* of `at`; valid when at < sectors */
-	bool is_placed;     /* the head is on place's track already */
-};
-
-struct node {
-	struct disk_req req;
-	struct disk_done done;
-	uint64_t first, end; /* media sectors */
-	uint64_t lba, lbas;
-	struct place place; /* of first */
-	double arrival, eligible;
-	double overhead_ns; /* eligible without it: when it came to the head of things */
-	uint64_t flush_seq;
-	double extra_ns;    /* from the profile's fails */
-	int32_t res;        /* what a good end gives */
-	bool is_sequential; /* a read that begins where the one before had ended */
-	bool is_partial;    /* a write that covers a physical sector in part */
-	struct node *next;
-};
-
-struct list {
-	struct node *head, **tail;
-	uint32_t n;
-};
-
-/* Dirty data in the write cache. */
-struct extent {
-	uint64_t lba, lbas;
-	uint64_t seq;
-	double ready; /* when its transfer is over */
-};
 
 struct disk {
 	struct profile p;
 	struct geometry *g;
 	uint64_t start_ns;
 	double period_ns, slack; /* slack: ANGLE_SLACK_NS in revolutions */
+	double now;              /* of the last decision */
 	struct rng rng;
-	struct rng noise;  /* for what noise.c draws */
-	double waited;     /* revolutions for the angle, at the last arrival */
-	double pending_ms; /* scatter drawn for a move that is not made yet; NaN: none */
-	double last_eligible;
-	double frozen_until;              /* nothing moves until then */
-	double unrest, unrest_until;      /* of the octave that changes fastest */
-	double retry_sectors, retry_left; /* mean between lost revolutions, and until the next */
-
-	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the
-	 * cache; for a flush */
-	struct list arrived, queued, wait_room, wait_flush;
-	double *release;                           /* heap of the times when places in the queue become free */
-	uint32_t nrelease, release_room, in_queue; /* in_queue: places taken, released ones not counted */
-	struct node *pool;
-	struct node **heap; /* known completions by done_ns, number */
-	uint32_t nheap, heap_room;
-	uint32_t in_flight;
-	uint64_t number, op_number[3];
-
-	/* mechanics */
-	uint32_t cylinder, surface;
-	double mech_free;
-	struct stream stream;
-	uint64_t write_end; /* media sector after the last one written; UINT64_MAX: the last was not a write */
-	double bus_free;
-	double credit, credit_at; /* bytes of the token bucket, and when */
-	double now;               /* of the last decision */
-
-	/* read cache */
-	struct segment *segments;
-	uint32_t nsegments;
-	uint64_t segment_sectors, uses; /* segment_sectors: that one may take */
-	uint64_t cache_sectors, cached_sectors;
-	uint64_t read_end; /* media sector after the last one asked for */
-
-	/* write cache */
-	struct extent *dirty; /* by lba */
-	size_t ndirty, dirty_room;
-	uint64_t dirty_lbas, write_seq, destage_lba;
-	double dirty_since;
-	bool is_emptying, last_was_destage;
-	bool is_destaging; /* until mech_free: */
-	uint64_t in_destage_lbas;
-
-	/* regions */
-	struct region *bads, *slows;
-	size_t nbads, nslows;
-
-	/* SSD */
+	struct disk_noise noise;
+	struct disk_waiting queue;
+	struct disk_head head;
+	struct disk_path path;
+	struct disk_cache cache;
+	struct disk_wcache wcache;
+	struct disk_media media;
 	struct flash flash;
-
-	/* what holds no data now */
-	struct profile_range *trims;
-	size_t ntrims;
-
 	struct mediacache *mcache; /* NULL: there is none */
-	struct front *front;       /* made of others: then only contents, counters and in_flight are used here */
-	uint64_t recalibrations;   /* over, or looked at */
-	double ops_credit, ops_credit_at;
-
-	double gone; /* time; INFINITY: never */
+	struct front *front;       /* made of others: then only contents, counters and queue.in_flight are used here */
+	double gone;               /* time; INFINITY: never */
 	struct contents contents;
 	struct disk_counters count;
 	uint64_t busy_since_ns;
-	struct disk_write_log *log;
-	size_t nlog, log_room;
+	struct disk_log log;
 };
 
 /* ---- disk.c ---- */

@@ -16,13 +16,13 @@ static bool regions_fill(struct disk *d)
 	uint64_t ratio = d->g->ratio;
 	size_t i;
 
-	d->bads = regions_new(d->p.media.nbads);
-	d->slows = regions_new(d->p.media.nslows);
-	if (!d->bads || !d->slows)
+	d->media.bads = regions_new(d->p.media.nbads);
+	d->media.slows = regions_new(d->p.media.nslows);
+	if (!d->media.bads || !d->media.slows)
 		return false;
 	for (i = 0; i < d->p.media.nbads; i++) {
 		const struct profile_bad *b = &d->p.media.bads[i];
-		struct region *r = &d->bads[d->nbads++];
+		struct region *r = &d->media.bads[d->media.nbads++];
 
 		*r = (struct region){ .first = b->lba / ratio, .end = (b->lba + b->count + ratio - 1) / ratio };
 		r->revolutions = b->revolutions;
@@ -37,7 +37,7 @@ static bool regions_fill(struct disk *d)
 	for (i = 0; i < d->p.media.nslows; i++) {
 		const struct profile_slow *s = &d->p.media.slows[i];
 
-		struct region *r = &d->slows[d->nslows++];
+		struct region *r = &d->media.slows[d->media.nslows++];
 
 		*r = (struct region){ .first = s->lba / ratio,
 			              .end = (s->lba + s->count + ratio - 1) / ratio,
@@ -53,16 +53,16 @@ static bool segments_fill(struct disk *d)
 {
 	const struct profile *p = &d->p;
 
-	d->nsegments = p->cache.segments;
-	d->segment_sectors = p->cache.bytes / p->cache.segments / p->physical_sector_bytes;
-	d->cache_sectors = p->cache.bytes / p->physical_sector_bytes;
+	d->cache.nsegments = p->cache.segments;
+	d->cache.segment_sectors = p->cache.bytes / p->cache.segments / p->physical_sector_bytes;
+	d->cache.sectors = p->cache.bytes / p->physical_sector_bytes;
 	if (p->cache.sizing == CACHE_BY_USE)
-		d->segment_sectors = d->cache_sectors / 2;
-	if (d->segment_sectors == 0)
-		d->nsegments = 0;
-	d->segments = calloc(d->nsegments ? d->nsegments : 1,
-	                     sizeof(*d->segments)); /* without cache the stream still wants one */
-	return d->segments != NULL;
+		d->cache.segment_sectors = d->cache.sectors / 2;
+	if (d->cache.segment_sectors == 0)
+		d->cache.nsegments = 0;
+	d->cache.segments = calloc(d->cache.nsegments ? d->cache.nsegments : 1,
+	                           sizeof(*d->cache.segments)); /* without cache the stream still wants one */
+	return d->cache.segments != NULL;
 }
 
 struct disk *disk_new(const struct profile *p, uint64_t start_ns)
@@ -92,31 +92,31 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 		return d;
 	}
 	if (p->media.ntrims) {
-		d->trims = malloc(p->media.ntrims * sizeof(*d->trims));
-		if (!d->trims) {
+		d->media.trims = malloc(p->media.ntrims * sizeof(*d->media.trims));
+		if (!d->media.trims) {
 			disk_free(d);
 			return NULL;
 		}
-		memcpy(d->trims, p->media.trims, p->media.ntrims * sizeof(*d->trims));
-		d->ntrims = p->media.ntrims;
+		memcpy(d->media.trims, p->media.trims, p->media.ntrims * sizeof(*d->media.trims));
+		d->media.ntrims = p->media.ntrims;
 	}
 	if (mediacache_is_wanted(p) && !(d->mcache = mediacache_new(d))) {
 		disk_free(d);
 		return NULL;
 	}
-	d->ops_credit = fmax(p->path.credit_ops, 1);
+	d->path.ops_credit = fmax(p->path.credit_ops, 1);
 	d->period_ns = d->g->period_ns;
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
 	d->gone = p->faults.gone_at_s * 1e9;
-	d->write_end = d->read_end = UINT64_MAX;
-	d->credit = (double)p->path.credit_bytes;
+	d->head.write_end = d->cache.read_end = UINT64_MAX;
+	d->path.credit = (double)p->path.credit_bytes;
 	flash_new(d);
 	rng_init(&d->rng, p->seed, 1);
-	rng_init(&d->noise, p->seed, 2);
-	d->pending_ms = NAN;
+	rng_init(&d->noise.rng, p->seed, 2);
+	d->noise.pending_ms = NAN;
 	if (p->noise.retry_per_gb > 0) {
-		d->retry_sectors = 1e9 / p->noise.retry_per_gb / p->physical_sector_bytes;
-		d->retry_left = rng_exp(&d->rng, d->retry_sectors);
+		d->noise.retry_sectors = 1e9 / p->noise.retry_per_gb / p->physical_sector_bytes;
+		d->noise.retry_left = rng_exp(&d->rng, d->noise.retry_sectors);
 	}
 	return d;
 }
@@ -137,28 +137,28 @@ void disk_free(struct disk *d)
 
 	if (!d)
 		return;
-	for (i = 0; i < d->nheap; i++)
-		free(d->heap[i]);
-	nodes_free(d->arrived.head);
-	nodes_free(d->queued.head);
-	nodes_free(d->wait_room.head);
-	nodes_free(d->wait_flush.head);
-	nodes_free(d->pool);
-	free(d->heap);
-	free(d->release);
-	free(d->segments);
-	free(d->dirty);
-	for (i = 0; i < d->nbads; i++)
-		free(d->bads[i].healed);
-	for (i = 0; i < d->nslows; i++)
-		free(d->slows[i].healed);
-	free(d->bads);
-	free(d->slows);
+	for (i = 0; i < d->queue.nheap; i++)
+		free(d->queue.heap[i]);
+	nodes_free(d->queue.arrived.head);
+	nodes_free(d->queue.queued.head);
+	nodes_free(d->queue.wait_room.head);
+	nodes_free(d->queue.wait_flush.head);
+	nodes_free(d->queue.pool);
+	free(d->queue.heap);
+	free(d->queue.release);
+	free(d->cache.segments);
+	free(d->wcache.dirty);
+	for (i = 0; i < d->media.nbads; i++)
+		free(d->media.bads[i].healed);
+	for (i = 0; i < d->media.nslows; i++)
+		free(d->media.slows[i].healed);
+	free(d->media.bads);
+	free(d->media.slows);
 	mediacache_free(d->mcache);
 	front_free(d->front);
 	free(d->flash.channel_free);
-	free(d->trims);
-	free(d->log);
+	free(d->media.trims);
+	free(d->log.v);
 	contents_done(&d->contents);
 	geometry_free(d->g);
 	profile_done(&d->p);
@@ -213,7 +213,7 @@ int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, v
 	if (r == 0)
 		r = contents_read(&d->contents, offset_bytes / d->p.logical_sector_bytes,
 		                  len_bytes / d->p.logical_sector_bytes, buf);
-	if (r == 0 && d->ntrims)
+	if (r == 0 && d->media.ntrims)
 		trim_zero(d, offset_bytes / d->p.logical_sector_bytes, len_bytes / d->p.logical_sector_bytes, buf);
 	return r;
 }
@@ -255,13 +255,13 @@ void disk_power_loss(struct disk *d)
 		return;
 	}
 	sectors_clear(d->contents.volatil);
-	d->ndirty = 0;
-	d->dirty_lbas = 0;
-	d->stream.is_on = false;
-	for (i = 0; i < d->nsegments; i++)
-		d->segments[i] = (struct segment){ 0 };
-	d->cached_sectors = 0;
-	if (!d->is_destaging)
+	d->wcache.ndirty = 0;
+	d->wcache.dirty_lbas = 0;
+	d->head.stream.is_on = false;
+	for (i = 0; i < d->cache.nsegments; i++)
+		d->cache.segments[i] = (struct segment){ 0 };
+	d->cache.held_sectors = 0;
+	if (!d->wcache.is_destaging)
 		disk_destaged(d, d->now);
 }
 
@@ -303,6 +303,6 @@ size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2])
 
 const struct disk_write_log *disk_write_log(const struct disk *d, size_t *ret_n)
 {
-	*ret_n = d->nlog;
-	return d->log;
+	*ret_n = d->log.n;
+	return d->log.v;
 }

@@ -75,8 +75,8 @@ double flash_pass(struct disk *d, double t, uint64_t bytes, bool is_write)
 	f->cached = fmin(f->cached + n, (double)p->slc_bytes);
 	f->written += n;
 	if (p->collect_bytes && f->written >= f->collect_at) {
-		f->free_at += p->collect_ms * 1e6 * (0.5 + rng_double(&d->noise));
-		f->collect_at = f->written + (double)p->collect_bytes * (0.5 + rng_double(&d->noise));
+		f->free_at += p->collect_ms * 1e6 * (0.5 + rng_double(&d->noise.rng));
+		f->collect_at = f->written + (double)p->collect_bytes * (0.5 + rng_double(&d->noise.rng));
 	}
 	return f->free_at;
 }

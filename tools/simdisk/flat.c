@@ -28,16 +28,18 @@ void flat_admit(struct disk *d, struct node *n, double t)
 	end = fmax(end, flash_pass(d, t, (uint64_t)n->res, is_write));
 	disk_finish(d, n, fmax(end, disk_bus(d, t, (uint64_t)n->res)), n->res,
 	            is_write && d->p.wcache.bytes ? HOW_CACHED : HOW_MEDIA);
-	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.wcache.bytes) { /* contents only: takes no time */
-		(void)contents_destage(&d->contents, d->dirty[0].lba, d->dirty[0].lbas);
-		cache_remove(d, d->dirty[0].lba, d->dirty[0].lbas);
+	while (d->wcache.dirty_lbas * d->p.logical_sector_bytes >
+	       d->p.wcache.bytes) { /* contents only: takes no time */
+		(void)contents_destage(&d->contents, d->wcache.dirty[0].lba, d->wcache.dirty[0].lbas);
+		cache_remove(d, d->wcache.dirty[0].lba, d->wcache.dirty[0].lbas);
 	}
 }
 
 void flat_flush(struct disk *d)
 {
-	while (d->ndirty) {
-		(void)contents_destage(&d->contents, d->dirty[d->ndirty - 1].lba, d->dirty[d->ndirty - 1].lbas);
-		d->dirty_lbas -= d->dirty[--d->ndirty].lbas;
+	while (d->wcache.ndirty) {
+		(void)contents_destage(&d->contents, d->wcache.dirty[d->wcache.ndirty - 1].lba,
+		                       d->wcache.dirty[d->wcache.ndirty - 1].lbas);
+		d->wcache.dirty_lbas -= d->wcache.dirty[--d->wcache.ndirty].lbas;
 	}
 }

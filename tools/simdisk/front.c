@@ -268,7 +268,7 @@ int front_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	if (!w)
 		return -ENOMEM;
 	front_advance(d, now_ns ? now_ns - 1 : 0); /* what is due at this very time may still see this request */
-	w->done = (struct disk_done){ .req = *req, .number = ++d->number, .arrival_ns = now_ns };
+	w->done = (struct disk_done){ .req = *req, .number = ++d->queue.number, .arrival_ns = now_ns };
 	if (req->op != DISK_FLUSH) {
 		if (req->op > DISK_FLUSH || req->offset_bytes % sector || req->len_bytes % sector)
 			res = -EINVAL;
@@ -278,7 +278,7 @@ int front_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 			w->len = req->len_bytes < size - req->offset_bytes ? req->len_bytes : size - req->offset_bytes;
 		is_on_disk = w->len > 0;
 	}
-	d->in_flight++;
+	d->queue.in_flight++;
 	if (!is_on_disk) {
 		w->err = res;
 		w->done.done_ns = w->done.ideal_ns = now_ns;
@@ -308,6 +308,6 @@ bool front_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 		return false;
 	*ret = w->done;
 	free(wholes_take(&d->front->ready));
-	d->in_flight--;
+	d->queue.in_flight--;
 	return true;
 }

@@ -44,7 +44,7 @@ double stall_skip(const struct disk *d, double t)
 		if (t >= from && t < to)
 			t = to;
 	}
-	return fmax(t, d->frozen_until);
+	return fmax(t, d->noise.frozen_until);
 }
 
 double stall_extra(const struct disk *d, double from, double to)
@@ -107,8 +107,9 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 	size_t i;
 
 	*ret_kind = TROUBLE_NONE;
-	for (i = region_after(d->bads, d->nbads, from); i < d->nbads && d->bads[i].first < found; i++) {
-		const struct region *r = &d->bads[i];
+	i = region_after(d->media.bads, d->media.nbads, from);
+	for (; i < d->media.nbads && d->media.bads[i].first < found; i++) {
+		const struct region *r = &d->media.bads[i];
 		uint64_t s = r->first > from ? r->first : from;
 
 		if (!(r->kind & (op == DISK_WRITE ? BAD_WRITE : BAD_READ)))
@@ -123,9 +124,9 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 	}
 	if (op == DISK_WRITE)
 		return found;
-	i = region_after(d->slows, d->nslows, from);
-	for (; i < d->nslows && d->slows[i].first < found; i++) {
-		const struct region *r = &d->slows[i];
+	i = region_after(d->media.slows, d->media.nslows, from);
+	for (; i < d->media.nslows && d->media.slows[i].first < found; i++) {
+		const struct region *r = &d->media.slows[i];
 		uint64_t s = r->first;
 
 		if (s < from)
@@ -147,7 +148,7 @@ static uint64_t next_bad(const struct disk *d, uint64_t from, uint64_t to)
 	enum trouble kind = TROUBLE_SLOW;
 	const struct region *r;
 
-	while (d->nbads && from < to && kind == TROUBLE_SLOW) {
+	while (d->media.nbads && from < to && kind == TROUBLE_SLOW) {
 		uint64_t at = next_trouble(d, from, to, DISK_READ, &kind, &r);
 
 		if (kind == TROUBLE_BAD)
@@ -165,16 +166,16 @@ static double arrive(struct disk *d, double *phase, const struct place *to, doub
 {
 	double move = 0;
 
-	if (d->cylinder != to->cylinder || d->surface != to->surface) {
+	if (d->head.cylinder != to->cylinder || d->head.surface != to->surface) {
 		move = noise_move_ns(d, to) + settle_ns;
-		d->cylinder = to->cylinder;
-		d->surface = to->surface;
+		d->head.cylinder = to->cylinder;
+		d->head.surface = to->surface;
 	}
 	move = fmax(move, least_ns);
 	if (move > 0)
 		*phase = phase_at(d, time_at(d, *phase) + move);
-	d->waited = geo_wait(geo_frac(*phase), to->angle, d->slack);
-	*phase += d->waited;
+	d->noise.waited = geo_wait(geo_frac(*phase), to->angle, d->slack);
+	*phase += d->noise.waited;
 	return move;
 }
 
@@ -183,18 +184,18 @@ static double access_place(struct disk *d, double *phase, const struct place *to
 {
 	double missed, move;
 
-	d->pending_ms = NAN; /* what a stream had drawn and did not come to */
+	d->noise.pending_ms = NAN; /* what a stream had drawn and did not come to */
 	missed = noise_missed(d, to);
 	move = arrive(d, phase, to, settle_ns, d->p.seek.restart_ms * 1e6);
 	*phase += missed;
-	d->pending_ms = NAN;
+	d->noise.pending_ms = NAN;
 	return move;
 }
 
 static void lose_revolutions(struct disk *d, double *phase)
 {
-	while (d->retry_left <= 0) {
-		d->retry_left += rng_exp(&d->rng, d->retry_sectors);
+	while (d->noise.retry_left <= 0) {
+		d->noise.retry_left += rng_exp(&d->rng, d->noise.retry_sectors);
 		*phase += 1;
 	}
 }
@@ -215,16 +216,13 @@ struct walk {
 
 static void look_ahead(const struct disk *d, struct walk *w, uint64_t from)
 {
-	w->kind = TROUBLE_NONE;
-	w->next = w->to;
-	if (d->nbads || d->nslows)
-		w->next = next_trouble(d, from, w->to, w->op, &w->kind, &w->region);
+	w->next = next_trouble(d, from, w->to, w->op, &w->kind, &w->region);
 }
 
 /* Moves to where `at` lies; *ret_phase: when it begins. false: that would be too late, and the head stays. */
 static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
 {
-	uint32_t cylinder = d->cylinder, surface = d->surface;
+	uint32_t cylinder = d->head.cylinder, surface = d->head.surface;
 
 	*ret_phase = w->phase;
 	if (w->is_placed)
@@ -232,11 +230,11 @@ static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
 	geometry_place(d->g, w->at, &w->place);
 	(void)arrive(d, ret_phase, &w->place, 0, 0);
 	if (*ret_phase + 1.0 / w->place.spt > w->phase_limit) {
-		d->cylinder = cylinder;
-		d->surface = surface;
+		d->head.cylinder = cylinder;
+		d->head.surface = surface;
 		return false;
 	}
-	d->pending_ms = NAN;
+	d->noise.pending_ms = NAN;
 	return true;
 }
 
@@ -253,8 +251,8 @@ static uint64_t walk_run(const struct disk *d, const struct walk *w, double phas
 			room -= w->region->revolutions * w->place.spt;
 	} else if (w->next - w->at < n)
 		n = w->next - w->at;
-	if (d->retry_sectors > 0 && (double)n > d->retry_left / w->unrest)
-		n = d->retry_left < w->unrest ? 1 : (uint64_t)(d->retry_left / w->unrest);
+	if (d->noise.retry_sectors > 0 && (double)n > d->noise.retry_left / w->unrest)
+		n = d->noise.retry_left < w->unrest ? 1 : (uint64_t)(d->noise.retry_left / w->unrest);
 	return room < (double)n ? (uint64_t)fmax(room, 0) : n;
 }
 
@@ -267,8 +265,8 @@ static void walk_pass(struct disk *d, struct walk *w, double phase, uint64_t n)
 		look_ahead(d, w, w->at + 1);
 	}
 	w->phase += noise_weak(d, &w->place, n);
-	if (d->retry_sectors > 0) {
-		d->retry_left -= (double)n * w->unrest;
+	if (d->noise.retry_sectors > 0) {
+		d->noise.retry_left -= (double)n * w->unrest;
 		lose_revolutions(d, &w->phase);
 	}
 	w->at += n;
@@ -293,7 +291,7 @@ static void walk(struct disk *d, struct walk *w)
 			w->err = w->region->err;
 			return;
 		}
-		w->unrest = d->retry_sectors > 0 ? noise_unrest(d, phase * d->period_ns) : 1;
+		w->unrest = d->noise.retry_sectors > 0 ? noise_unrest(d, phase * d->period_ns) : 1;
 		n = walk_run(d, w, phase);
 		if (n == 0)
 			return;
@@ -305,8 +303,9 @@ static void walk(struct disk *d, struct walk *w)
 
 static void stream_walk(struct disk *d, uint64_t to, double phase_limit, int *ret_err)
 {
-	struct stream *s = &d->stream;
-	struct segment *seg = &d->segments[s->segment];
+	struct stream *s = &d->head.stream;
+	struct segment *seg = &d->cache.segments[s->segment];
+	uint64_t most = d->cache.segment_sectors;
 	struct walk w = { .op = DISK_READ,
 		          .at = s->at,
 		          .to = to,
@@ -321,14 +320,14 @@ static void stream_walk(struct disk *d, uint64_t to, double phase_limit, int *re
 	s->phase = w.phase;
 	s->place = w.place;
 	s->is_placed = w.is_placed;
-	segment_set(d, seg, s->at - seg->start > d->segment_sectors ? s->at - d->segment_sectors : seg->start, s->at);
+	segment_set(d, seg, s->at - seg->start > most ? s->at - most : seg->start, s->at);
 	cache_make_room(d);
 	*ret_err = w.err;
 }
 
 void stream_update(struct disk *d, double t)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	double phase = phase_at(d, t);
 	int err;
 
@@ -342,14 +341,14 @@ void stream_update(struct disk *d, double t)
 void stream_stop(struct disk *d, double t)
 {
 	stream_update(d, t);
-	d->stream.is_on = false;
+	d->head.stream.is_on = false;
 }
 
 void stream_pause(struct disk *d, double t)
 {
 	stream_update(d, t);
-	if (d->stream.is_on && d->stream.limit > d->stream.at)
-		d->stream.limit = d->stream.at;
+	if (d->head.stream.is_on && d->head.stream.limit > d->head.stream.at)
+		d->head.stream.limit = d->head.stream.at;
 }
 
 /* Where the track ends that the sector lies on. */
@@ -372,11 +371,11 @@ static uint64_t track_end(const struct disk *d, uint64_t sector)
 /* How far to read ahead after [first, end) was asked for. */
 static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end, bool is_sequential)
 {
-	uint64_t most = (uint64_t)(d->p.cache.keep_behind * (double)d->segment_sectors), limit;
+	uint64_t most = (uint64_t)(d->p.cache.keep_behind * (double)d->cache.segment_sectors), limit;
 
 	if (!d->p.cache.read_ahead || (d->p.cache.ahead_when == AHEAD_SEQUENTIAL && !is_sequential))
 		return end;
-	limit = (end - first > most ? end - most : first) + d->segment_sectors;
+	limit = (end - first > most ? end - most : first) + d->cache.segment_sectors;
 	if (d->p.cache.ahead_bytes && limit > end + d->p.cache.ahead_bytes / d->p.physical_sector_bytes)
 		limit = end + d->p.cache.ahead_bytes / d->p.physical_sector_bytes;
 	if (d->p.cache.ahead_reach == AHEAD_TRACK) {
@@ -389,7 +388,7 @@ static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end, 
 
 void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_sequential)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	uint64_t limit = ahead_limit(d, first, end, is_sequential);
 	bool was_stopped = s->at >= s->limit;
 
@@ -417,9 +416,9 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
  */
 bool stream_covers(const struct disk *d, double t, uint64_t first)
 {
-	const struct stream *s = &d->stream;
+	const struct stream *s = &d->head.stream;
 
-	if (!s->is_on || first < d->segments[s->segment].start)
+	if (!s->is_on || first < d->cache.segments[s->segment].start)
 		return false;
 	if (s->at >= s->limit && phase_at(d, t) > s->phase + d->slack)
 		return first <= s->at;
@@ -428,7 +427,7 @@ bool stream_covers(const struct disk *d, double t, uint64_t first)
 
 static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	int err = 0;
 
 	ret->is_stream = true;
@@ -447,17 +446,17 @@ static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
 /* What passed under the head while it waited for the first sector. */
 static void keep_passed(struct disk *d, const struct place *place, uint64_t first)
 {
-	uint64_t n = (uint64_t)(d->waited * place->spt);
+	uint64_t n = (uint64_t)(d->noise.waited * place->spt);
 	struct place before;
 
 	n = n < place->sector ? n : place->sector;
-	n = n < d->segment_sectors / 2 ? n : d->segment_sectors / 2;
+	n = n < d->cache.segment_sectors / 2 ? n : d->cache.segment_sectors / 2;
 	n = n < first ? n : first;
 	if (n == 0)
 		return;
 	geometry_place(d->g, first - n, &before);
 	if (before.track == place->track && before.run >= n)
-		segment_set(d, &d->segments[d->stream.segment], first - n, first);
+		segment_set(d, &d->cache.segments[d->head.stream.segment], first - n, first);
 }
 
 /*
@@ -467,30 +466,30 @@ static void keep_passed(struct disk *d, const struct place *place, uint64_t firs
  */
 static double read_from_the_middle(struct disk *d, const struct place *place, uint64_t first, uint64_t end)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	uint64_t n = place->run < end - first ? place->run : end - first;
-	double over = (1 - d->waited) * place->spt; /* sectors that have passed already */
+	double over = (1 - d->noise.waited) * place->spt; /* sectors that have passed already */
 	enum trouble kind;
 	const struct region *r;
 
-	if (d->waited <= 0 || over >= (double)n ||
-	    ((d->nbads || d->nslows) && next_trouble(d, first, first + n, DISK_READ, &kind, &r) < first + n))
+	if (d->noise.waited <= 0 || over >= (double)n ||
+	    next_trouble(d, first, first + n, DISK_READ, &kind, &r) < first + n)
 		return 0;
 	s->phase += ceil(over) / place->spt + noise_weak(d, place, n);
 	s->at = first + n;
 	s->is_placed = false;
-	d->retry_left -= (double)n * noise_unrest(d, s->phase * d->period_ns);
-	if (d->retry_sectors > 0)
+	d->noise.retry_left -= (double)n * noise_unrest(d, s->phase * d->period_ns);
+	if (d->noise.retry_sectors > 0)
 		lose_revolutions(d, &s->phase);
 	d->count.media_read_bytes += n * d->p.physical_sector_bytes;
-	segment_set(d, &d->segments[s->segment], d->segments[s->segment].start, s->at);
-	return d->waited;
+	segment_set(d, &d->cache.segments[s->segment], d->cache.segments[s->segment].start, s->at);
+	return d->noise.waited;
 }
 
 static int read_afresh(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
                        struct media_op *ret)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	double begin = phase_at(d, t);
 	int err = 0;
 
@@ -511,11 +510,11 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_sequential,
                 struct media_op *ret)
 {
-	struct stream *s = &d->stream;
+	struct stream *s = &d->head.stream;
 	double extra;
 
 	*ret = (struct media_op){ 0 };
-	d->write_end = UINT64_MAX;
+	d->head.write_end = UINT64_MAX;
 	stream_update(d, t);
 	ret->err = stream_covers(d, t, first) ? read_on(d, t, end, ret) : read_afresh(d, t, place, first, end, ret);
 	extra = d->p.faults.nstalls ? stall_extra(d, t, ret->end) : 0;
@@ -524,18 +523,18 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
 		s->phase = phase_at(d, ret->end);
 		s->is_placed = false;
 	}
-	if (ret->err || d->nsegments == 0)
+	if (ret->err || d->cache.nsegments == 0)
 		s->is_on = false;
 	else
 		stream_aim(d, ret->end, first, end, is_sequential);
-	if (d->p.cache.drops_read && d->nsegments)
+	if (d->p.cache.drops_read && d->cache.nsegments)
 		cache_drop(d, s->segment, end);
 }
 
 /* To w->at, which lies at w->place, and over all that it wants, without the stream. */
 static void access_and_walk(struct disk *d, double t, struct walk *w, bool is_any_angle, struct media_op *ret)
 {
-	bool settles = w->op == DISK_WRITE && d->write_end != w->at;
+	bool settles = w->op == DISK_WRITE && d->head.write_end != w->at;
 	double begin = phase_at(d, t);
 
 	*ret = (struct media_op){ 0 };
@@ -545,7 +544,7 @@ static void access_and_walk(struct disk *d, double t, struct walk *w, bool is_an
 	w->is_placed = true;
 	ret->seek_ns = access_place(d, &w->phase, &w->place, settles ? d->p.seek.write_settle_ms * 1e6 : 0);
 	if (is_any_angle)
-		w->phase -= d->waited;
+		w->phase -= d->noise.waited;
 	ret->latency_ns = (w->phase - begin) * d->period_ns - ret->seek_ns;
 	ret->begin = time_at(d, w->phase);
 	walk(d, w);
@@ -559,7 +558,7 @@ void media_pass(struct disk *d, double t, const struct place *place, uint64_t fi
 	access_and_walk(d, t, &w, is_any_angle, ret);
 	ret->end = time_at(d, w.phase);
 	ret->err = w.err;
-	d->write_end = op == DISK_WRITE ? end : UINT64_MAX;
+	d->head.write_end = op == DISK_WRITE ? end : UINT64_MAX;
 }
 
 void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
@@ -574,9 +573,9 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
 	if (d->p.faults.nstalls)
 		ret->end += stall_extra(d, t, ret->end);
 	ret->err = w.err;
-	heal(d->bads, d->nbads, first, w.at);
-	heal(d->slows, d->nslows, first, w.at);
-	d->write_end = w.err ? UINT64_MAX : end;
+	heal(d->media.bads, d->media.nbads, first, w.at);
+	heal(d->media.slows, d->media.nslows, first, w.at);
+	d->head.write_end = w.err ? UINT64_MAX : end;
 	cache_forget(d, first, end);
 }
 
@@ -585,13 +584,13 @@ double media_cost(struct disk *d, double t, const struct node *n)
 	double phase, move;
 
 	if (n->req.op == DISK_READ && stream_covers(d, t, n->first)) {
-		const struct stream *s = &d->stream;
+		const struct stream *s = &d->head.stream;
 		double ahead = n->first > s->at ? (double)(n->first - s->at) / s->place.spt : 0;
 
 		return ahead * d->period_ns;
 	}
-	move = geometry_move_ns(d->g, d->cylinder, d->surface, n->place.cylinder, n->place.surface);
-	if (n->req.op == DISK_WRITE && move > 0 && d->write_end != n->first)
+	move = geometry_move_ns(d->g, d->head.cylinder, d->head.surface, n->place.cylinder, n->place.surface);
+	if (n->req.op == DISK_WRITE && move > 0 && d->head.write_end != n->first)
 		move += d->p.seek.write_settle_ms * 1e6;
 	move = fmax(move, d->p.seek.restart_ms * 1e6);
 	phase = phase_at(d, t + move);

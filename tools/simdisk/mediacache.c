@@ -384,16 +384,16 @@ void mediacache_clean(struct disk *d, double t)
 {
 	struct mediacache *m = d->mcache;
 
-	d->mech_free = m->work || begin_cleaning(m, d->p.mcache.first) ? cleaning_step(d, t)
-	                                                               : t + 1e9; /* out of memory: later */
+	d->head.free_at = m->work || begin_cleaning(m, d->p.mcache.first) ? cleaning_step(d, t)
+	                                                                  : t + 1e9; /* out of memory: later */
 }
 
 double mediacache_idle_at(const struct disk *d)
 {
 	const struct mediacache *m = d->mcache;
-	double t = fmax(d->mech_free, m->busy_until + d->p.mcache.idle_ms * 1e6);
+	double t = fmax(d->head.free_at, m->busy_until + d->p.mcache.idle_ms * 1e6);
 
-	bool is_wanted = d->queued.head || d->wait_room.head || d->wait_flush.head;
+	bool is_wanted = d->queue.queued.head || d->queue.wait_room.head || d->queue.wait_flush.head;
 
 	return m->live && !is_wanted && t < d->gone ? t : (double)INFINITY;
 }

@@ -9,7 +9,7 @@
 
 static double scattered_ns(struct disk *d, double nominal_ms, const struct scatter *s)
 {
-	return (scatter_is_on(s) ? nominal_ms + scatter_draw(s, nominal_ms, &d->noise) : nominal_ms) * 1e6;
+	return (scatter_is_on(s) ? nominal_ms + scatter_draw(s, nominal_ms, &d->noise.rng) : nominal_ms) * 1e6;
 }
 
 double noise_overhead_ns(struct disk *d)
@@ -38,22 +38,24 @@ double noise_done_ns(struct disk *d, double end)
 	if (d->p.noise.outlier_p > 0 && rng_double(&d->rng) < d->p.noise.outlier_p)
 		noise += rng_exp(&d->rng, d->p.noise.outlier_ms * 1e6);
 	if (d->p.path.busy_p > 0 && path_is_on(d, 0xb057, d->p.path.busy_on_s, d->p.path.busy_off_s, end) &&
-	    rng_double(&d->noise) < d->p.path.busy_p)
-		noise += rng_exp(&d->noise, d->p.path.busy_ms * 1e6);
+	    rng_double(&d->noise.rng) < d->p.path.busy_p)
+		noise += rng_exp(&d->noise.rng, d->p.path.busy_ms * 1e6);
 	return noise + scattered_ns(d, d->p.ctl.done_ms, &d->p.ctl.done_scatter);
 }
 
 double noise_flat_ns(struct disk *d, double median_us)
 {
-	return median_us * 1e3 * (d->p.ssd.latency_sigma > 0 ? exp(d->p.ssd.latency_sigma * rng_normal(&d->noise)) : 1);
+	return median_us * 1e3 *
+	       (d->p.ssd.latency_sigma > 0 ? exp(d->p.ssd.latency_sigma * rng_normal(&d->noise.rng)) : 1);
 }
 
 void noise_freeze(struct disk *d, double t)
 {
 	double from = d->p.noise.freeze_min_ms, to = d->p.noise.freeze_max_ms;
 
-	if (d->p.noise.freeze_p > 0 && rng_double(&d->noise) < d->p.noise.freeze_p)
-		d->frozen_until = fmax(d->frozen_until, t + 1e6 * from * pow(to / from, rng_double(&d->noise)));
+	if (d->p.noise.freeze_p > 0 && rng_double(&d->noise.rng) < d->p.noise.freeze_p)
+		d->noise.frozen_until =
+			fmax(d->noise.frozen_until, t + 1e6 * from * pow(to / from, rng_double(&d->noise.rng)));
 }
 
 /*
@@ -66,42 +68,43 @@ double noise_unrest(struct disk *d, double t)
 
 	if (!(sigma > 0))
 		return 1;
-	if (t < d->unrest_until)
-		return d->unrest;
-	d->unrest_until = (floor(t / interval) + 1) * interval;
+	if (t < d->noise.unrest_until)
+		return d->noise.unrest;
+	d->noise.unrest_until = (floor(t / interval) + 1) * interval;
 	for (uint64_t k = 0; k < UNREST_OCTAVES; k++, interval *= 4) {
 		struct rng r;
 
 		rng_init(&r, rng_mix(d->p.seed ^ 0x0c7a) + k, (uint64_t)(t / interval));
 		sum += rng_normal(&r);
 	}
-	d->unrest = exp(sigma * sum / sqrt(UNREST_OCTAVES) - sigma * sigma / 2);
-	return d->unrest;
+	d->noise.unrest = exp(sigma * sum / sqrt(UNREST_OCTAVES) - sigma * sigma / 2);
+	return d->noise.unrest;
 }
 
 double noise_move_ns(struct disk *d, const struct place *to)
 {
-	const struct place from = { .cylinder = d->cylinder, .surface = d->surface };
+	const struct place from = { .cylinder = d->head.cylinder, .surface = d->head.surface };
 	struct scatter s;
 	double nominal = geometry_move(d->g, &from, to, &s);
 
 	if (!scatter_is_on(&s))
 		return nominal;
-	if (isnan(d->pending_ms))
-		d->pending_ms = scatter_draw(&s, nominal / 1e6, &d->noise);
-	return nominal + d->pending_ms * 1e6;
+	if (isnan(d->noise.pending_ms))
+		d->noise.pending_ms = scatter_draw(&s, nominal / 1e6, &d->noise.rng);
+	return nominal + d->noise.pending_ms * 1e6;
 }
 
 double noise_missed(struct disk *d, const struct place *to)
 {
 	const struct profile *p = &d->p;
-	uint32_t distance = to->cylinder > d->cylinder ? to->cylinder - d->cylinder : d->cylinder - to->cylinder;
+	uint32_t distance =
+		to->cylinder > d->head.cylinder ? to->cylinder - d->head.cylinder : d->head.cylinder - to->cylinder;
 	double chance = distance < p->noise.miss_cylinders ? p->noise.miss_short_p : p->noise.miss_long_p, n = 0;
 
-	if (chance > 0 && rng_double(&d->noise) < chance)
+	if (chance > 0 && rng_double(&d->noise.rng) < chance)
 		do
 			n++;
-		while (p->noise.miss_again_p > 0 && rng_double(&d->noise) < p->noise.miss_again_p);
+		while (p->noise.miss_again_p > 0 && rng_double(&d->noise.rng) < p->noise.miss_again_p);
 	return n;
 }
 
@@ -116,5 +119,5 @@ double noise_weak(struct disk *d, const struct place *place, uint64_t n)
 	at = weak * place->spt;
 	if (weak < 0 || at < place->sector || at >= (double)(place->sector + n))
 		return 0;
-	return p->media.weak_p >= 1 || rng_double(&d->noise) < p->media.weak_p ? 1 : 0;
+	return p->media.weak_p >= 1 || rng_double(&d->noise.rng) < p->media.weak_p ? 1 : 0;
 }

@@ -37,14 +37,14 @@ double path_bytes(struct disk *d, double t, uint64_t bytes)
 {
 	if (!(d->p.path.limit_bytes_per_s / 1e9 > 0.0))
 		return t;
-	return pay(d, t, (double)bytes, d->p.path.limit_bytes_per_s, (double)d->p.path.credit_bytes, &d->credit,
-	           &d->credit_at);
+	return pay(d, t, (double)bytes, d->p.path.limit_bytes_per_s, (double)d->p.path.credit_bytes, &d->path.credit,
+	           &d->path.credit_at);
 }
 
 double path_request(struct disk *d, double t)
 {
 	if (!(d->p.path.limit_ops > 0))
 		return t;
-	return pay(d, fmax(t, d->ops_credit_at), 1, d->p.path.limit_ops, fmax(d->p.path.credit_ops, 1), &d->ops_credit,
-	           &d->ops_credit_at);
+	return pay(d, fmax(t, d->path.ops_credit_at), 1, d->p.path.limit_ops, fmax(d->p.path.credit_ops, 1),
+	           &d->path.ops_credit, &d->path.ops_credit_at);
 }

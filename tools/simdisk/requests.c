@@ -72,23 +72,23 @@ void request_check(struct disk *d, struct node *n, uint64_t op_number)
 
 static void log_write(struct disk *d, const struct disk_req *q)
 {
-	if (d->nlog >= DISK_LOG_MAX)
+	if (d->log.n >= DISK_LOG_MAX)
 		return;
-	if (d->nlog == d->log_room) {
-		size_t room = d->log_room ? d->log_room * 2 : 64;
-		struct disk_write_log *bigger = realloc(d->log, room * sizeof(*bigger));
+	if (d->log.n == d->log.room) {
+		size_t room = d->log.room ? d->log.room * 2 : 64;
+		struct disk_write_log *bigger = realloc(d->log.v, room * sizeof(*bigger));
 
 		if (!bigger)
 			return; /* the log is short then; the counters are not */
-		d->log = bigger;
-		d->log_room = room;
+		d->log.v = bigger;
+		d->log.room = room;
 	}
-	d->log[d->nlog++] = (struct disk_write_log){ q->offset_bytes, q->len_bytes };
+	d->log.v[d->log.n++] = (struct disk_write_log){ q->offset_bytes, q->len_bytes };
 }
 
 void request_count(struct disk *d, const struct disk_req *q, uint64_t now_ns)
 {
-	if (d->in_flight == 0)
+	if (d->queue.in_flight == 0)
 		d->busy_since_ns = now_ns;
 	d->count.requests++;
 	switch (q->op) {
@@ -114,6 +114,6 @@ void request_count_done(struct disk *d, const struct disk_done *done)
 		d->count.read_ns += took;
 	else
 		d->count.write_ns += took;
-	if (d->in_flight == 0 && done->done_ns > d->busy_since_ns)
+	if (d->queue.in_flight == 0 && done->done_ns > d->busy_since_ns)
 		d->count.busy_ns += done->done_ns - d->busy_since_ns;
 }

@@ -12,12 +12,12 @@
 /* Index of the first range that ends after lba. */
 static size_t range_after(const struct disk *d, uint64_t lba)
 {
-	size_t low = 0, high = d->ntrims;
+	size_t low = 0, high = d->media.ntrims;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (d->trims[mid].lba + d->trims[mid].count <= lba)
+		if (d->media.trims[mid].lba + d->media.trims[mid].count <= lba)
 			low = mid + 1;
 		else
 			high = mid;
@@ -29,7 +29,8 @@ bool trim_covers(const struct disk *d, uint64_t lba, uint64_t lbas)
 {
 	size_t i = range_after(d, lba);
 
-	return lbas && i < d->ntrims && d->trims[i].lba <= lba && lba + lbas <= d->trims[i].lba + d->trims[i].count;
+	return lbas && i < d->media.ntrims && d->media.trims[i].lba <= lba &&
+	       lba + lbas <= d->media.trims[i].lba + d->media.trims[i].count;
 }
 
 void trim_zero(const struct disk *d, uint64_t lba, uint64_t lbas, void *buf)
@@ -37,8 +38,9 @@ void trim_zero(const struct disk *d, uint64_t lba, uint64_t lbas, void *buf)
 	uint64_t size = d->p.logical_sector_bytes, end = lba + lbas;
 	size_t i;
 
-	for (i = range_after(d, lba); i < d->ntrims && d->trims[i].lba < end; i++) {
-		uint64_t from = d->trims[i].lba > lba ? d->trims[i].lba : lba, to = d->trims[i].lba + d->trims[i].count;
+	for (i = range_after(d, lba); i < d->media.ntrims && d->media.trims[i].lba < end; i++) {
+		uint64_t from = d->media.trims[i].lba > lba ? d->media.trims[i].lba : lba,
+			 to = d->media.trims[i].lba + d->media.trims[i].count;
 
 		to = to < end ? to : end;
 		memset((char *)buf + (from - lba) * size, 0, (to - from) * size);
@@ -50,15 +52,15 @@ int trim_written(struct disk *d, uint64_t lba, uint64_t lbas)
 	uint64_t end = lba + lbas;
 	size_t i = range_after(d, lba);
 
-	while (i < d->ntrims && d->trims[i].lba < end) {
-		struct profile_range *r = &d->trims[i], rest = { .lba = end, .count = r->lba + r->count - end };
+	while (i < d->media.ntrims && d->media.trims[i].lba < end) {
+		struct profile_range *r = &d->media.trims[i], rest = { .lba = end, .count = r->lba + r->count - end };
 		bool has_rest = r->lba + r->count > end;
 
 		if (r->lba >= lba) { /* the front goes, or all */
 			if (has_rest)
 				*r = rest;
 			else
-				memmove(r, r + 1, (--d->ntrims - i) * sizeof(*r));
+				memmove(r, r + 1, (--d->media.ntrims - i) * sizeof(*r));
 			if (has_rest)
 				return 0;
 			continue;
@@ -66,12 +68,12 @@ int trim_written(struct disk *d, uint64_t lba, uint64_t lbas)
 		r->count = lba - r->lba;
 		i++;
 		if (has_rest) {
-			struct profile_range *bigger = realloc(d->trims, (d->ntrims + 1) * sizeof(*bigger));
+			struct profile_range *bigger = realloc(d->media.trims, (d->media.ntrims + 1) * sizeof(*bigger));
 
 			if (!bigger)
 				return -ENOMEM;
-			d->trims = bigger;
-			memmove(bigger + i + 1, bigger + i, (d->ntrims++ - i) * sizeof(*bigger));
+			d->media.trims = bigger;
+			memmove(bigger + i + 1, bigger + i, (d->media.ntrims++ - i) * sizeof(*bigger));
 			bigger[i] = rest;
 			return 0;
 		}

@@ -18,21 +18,22 @@ uint64_t writecache_lbas(const struct disk *d)
 bool writecache_has_room(const struct disk *d, const struct node *n)
 {
 	/* Of the whole cache also when it was switched off meanwhile: those that wait were taken before. */
-	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= d->p.wcache.bytes / d->p.logical_sector_bytes;
+	return d->wcache.dirty_lbas + d->wcache.in_destage_lbas + n->lbas <=
+	       d->p.wcache.bytes / d->p.logical_sector_bytes;
 }
 
 void writecache_write(struct disk *d, struct node *n, double t)
 {
 	double end = disk_bus(d, fmax(t, stall_skip(d, n->eligible)), (uint64_t)n->res);
 
-	if (d->ndirty == 0)
-		d->dirty_since = t;
+	if (d->wcache.ndirty == 0)
+		d->wcache.dirty_since = t;
 	if (cache_add(d, n->lba, n->lbas, end) < 0) {
 		disk_finish(d, n, end, -ENOMEM, HOW_NONE);
 		return;
 	}
-	if ((double)d->dirty_lbas >= d->p.wcache.start * (double)writecache_lbas(d))
-		d->is_emptying = true;
+	if ((double)d->wcache.dirty_lbas >= d->p.wcache.start * (double)writecache_lbas(d))
+		d->wcache.is_emptying = true;
 	disk_finish(d, n, end, n->res, HOW_CACHED);
 }
 
@@ -42,12 +43,12 @@ void writecache_flush(struct disk *d, struct node *n, double t)
 		if (!d->p.wcache.is_flush_ignored)
 			flat_flush(d);
 		disk_finish(d, n, stall_skip(d, t) + noise_flat_ns(d, d->p.ssd.flush_latency_us), 0, HOW_NONE);
-	} else if (d->p.wcache.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
+	} else if (d->p.wcache.is_flush_ignored || (d->wcache.ndirty == 0 && !d->wcache.is_destaging)) {
 		disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
 	} else {
-		n->flush_seq = d->write_seq;
-		d->is_emptying = true;
-		disk_list_add(&d->wait_flush, n);
+		n->flush_seq = d->wcache.seq;
+		d->wcache.is_emptying = true;
+		disk_list_add(&d->queue.wait_flush, n);
 	}
 }
 
@@ -61,29 +62,29 @@ void writecache_destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, c
 	(void)contents_destage(&d->contents, lba, lbas); /* an error of the store: the write was answered long ago */
 	(d->mcache ? mediacache_write : media_write)(d, t, place, first, end, is_partial, &op);
 	d->count.media_written_bytes += (end - first) * d->p.physical_sector_bytes;
-	d->mech_free = op.end;
-	d->destage_lba = lba + lbas;
-	d->in_destage_lbas = lbas;
-	d->is_destaging = true;
+	d->head.free_at = op.end;
+	d->wcache.destage_lba = lba + lbas;
+	d->wcache.in_destage_lbas = lbas;
+	d->wcache.is_destaging = true;
 }
 
 void disk_destaged(struct disk *d, double t)
 {
 	uint64_t oldest;
 
-	d->is_destaging = false;
-	d->in_destage_lbas = 0;
-	if (d->ndirty == 0)
-		d->is_emptying = false;
-	while (d->wait_room.head && writecache_has_room(d, d->wait_room.head))
-		writecache_write(d, disk_list_take(&d->wait_room, &d->wait_room.head), t);
-	if (d->wait_room.head)
-		d->is_emptying = true;
-	if (!d->wait_flush.head)
+	d->wcache.is_destaging = false;
+	d->wcache.in_destage_lbas = 0;
+	if (d->wcache.ndirty == 0)
+		d->wcache.is_emptying = false;
+	while (d->queue.wait_room.head && writecache_has_room(d, d->queue.wait_room.head))
+		writecache_write(d, disk_list_take(&d->queue.wait_room, &d->queue.wait_room.head), t);
+	if (d->queue.wait_room.head)
+		d->wcache.is_emptying = true;
+	if (!d->queue.wait_flush.head)
 		return;
 	oldest = cache_oldest(d);
-	while (d->wait_flush.head && d->wait_flush.head->flush_seq < oldest)
-		disk_finish(d, disk_list_take(&d->wait_flush, &d->wait_flush.head), t, 0, HOW_NONE);
-	if (d->wait_flush.head)
-		d->is_emptying = true;
+	while (d->queue.wait_flush.head && d->queue.wait_flush.head->flush_seq < oldest)
+		disk_finish(d, disk_list_take(&d->queue.wait_flush, &d->queue.wait_flush.head), t, 0, HOW_NONE);
+	if (d->queue.wait_flush.head)
+		d->wcache.is_emptying = true;
 }
