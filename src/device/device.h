@@ -51,25 +51,6 @@ struct device {
 	struct device_file file;
 };
 
-/* A device as typed columns, for the document's targets. Strings point into *dev; "" and unknown become null. */
-struct device_row {
-	const char *path, *kind, *disk, *name;
-	uint64_t size_bytes, partition_offset_bytes, disk_size_bytes;
-	uint64_t logical_block_bytes, physical_block_bytes, io_min_bytes, io_opt_bytes;
-	int64_t alignment_offset_bytes;
-	uint64_t dio_mem_align_bytes, dio_offset_align_bytes;
-	uint64_t rotational, reported_rpm;
-	const char *model, *vendor, *serial, *firmware, *wwn, *transport, *serial_of, *shared_names;
-	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type, *chain, *link;
-	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
-	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
-	uint64_t read_only, removable, free_bytes, link_bytes_per_s, link_max_bytes_per_s;
-	double temperature_celsius;
-	const char *access_ranges; /* in ranges_text: a row is not to be copied */
-	char ranges_text[DEVICE_RANGES_MAX * 42];
-};
-extern const struct field device_fields[]; /* of struct device_row */
-void device_row(const struct device *dev, struct device_row *ret);
 const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "file", "directory" */
 /* What it is known again by; its texts are dev's. The disk below a file or partition, but a file's own uuid. */
 void device_names(const struct device *dev, struct disk_names *ret);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "device/columns.h"
 #include "session/health.h"
 #include "session/internal.h"
 #include "session/machine.h"

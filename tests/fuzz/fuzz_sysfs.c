@@ -14,6 +14,7 @@
 #define fail_msg(...)          abort()
 #include "../unit/dump.h"
 
+#include "device/columns.h"
 #include "device/device.h"
 #include "device/sysfs.h"
 

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "device/columns.h"
 #include "device/device.h"
 #include "measure/measures.h"
 #include "result/result.h"

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 
+#include "device/columns.h"
 #include "device/device.h"
 #include "report/fleet.h"
 

@@ -6,6 +6,7 @@
 #include "cases.h"
 #include <sys/sysmacros.h>
 
+#include "device/columns.h"
 #include "device/device.h"
 #include "device/identity.h"
 #include "dump.h"

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "device/columns.h"
 #include "measure/info/info.h"
 
 struct info_params {
