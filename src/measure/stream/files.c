@@ -21,12 +21,12 @@
 static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct err *err)
 {
 	const struct device *d = &s->ses->devs[lane];
-	struct datafile **df = &s->files[s->ntargets];
-	struct lane *l = &s->lanes[lane];
+	struct datafile **df = &s->routes.files[s->routes.ntargets];
+	struct lane *l = &s->routes.lanes[lane];
 	char path[512];
 	int fd, r;
 
-	if (s->ntargets == STREAM_FILES_MAX || l->ntargets == STREAM_FILES_PER_LANE)
+	if (s->routes.ntargets == STREAM_FILES_MAX || l->ntargets == STREAM_FILES_PER_LANE)
 		return err_set(
 			err, -EINVAL,
 			"That would be too many files (at most %d, %d in a directory); give a larger --file-size.",
@@ -44,16 +44,16 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 		*df = NULL;
 		return fd;
 	}
-	s->targets[s->ntargets] = (struct target){
+	s->routes.targets[s->routes.ntargets] = (struct target){
 		.name = d->path,
 		.fd = fd,
 		.size_bytes = DATAFILE_DATA_OFFSET + bytes,
 		.align_bytes = s->p->mode == STREAM_CACHED ? 1 : device_direct_align(d),
 		.permit = datafile_permit(*df),
 	};
-	s->lane_of[s->ntargets] = (uint32_t)lane;
-	s->rooms[s->ntargets] = bytes;
-	l->list[l->ntargets++] = (uint32_t)s->ntargets++;
+	s->routes.lane_of[s->routes.ntargets] = (uint32_t)lane;
+	s->routes.rooms[s->routes.ntargets] = bytes;
+	l->list[l->ntargets++] = (uint32_t)s->routes.ntargets++;
 	return 0;
 }
 
@@ -86,24 +86,24 @@ static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, ui
  */
 static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 {
-	uint64_t share = total / s->nlanes, each = s->p->file_bytes - s->p->file_bytes % s->p->block_bytes, sum = 0,
-		 made, more;
+	uint64_t share = total / s->routes.nlanes, each = s->p->file_bytes - s->p->file_bytes % s->p->block_bytes,
+		 sum = 0, made, more;
 	bool is_short[STREAM_LANES_MAX] = { false };
 	char text[32], need[32];
 	int r;
 
-	for (size_t i = 0; i < s->nlanes; i++) {
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		r = make_lane_files(s, i, share + s->p->block_bytes, each, &made, err);
 		if (r < 0 && r != -ENOSPC)
 			return r;
 		is_short[i] = r < 0;
 		sum += made;
-		if (is_short[i] && s->nlanes > 1)
+		if (is_short[i] && s->routes.nlanes > 1)
 			result_notice(s->ses->res, "room",
 			              "%s has room for %s only; then it is full and the others take all.",
 			              s->ses->devs[i].path, units_bytes_dec(text, sizeof(text), made));
 	}
-	for (size_t i = 0; i < s->nlanes && s->nlanes > 1; i++) {
+	for (size_t i = 0; i < s->routes.nlanes && s->routes.nlanes > 1; i++) {
 		more = s->p->layout == LAYOUT_BALANCE ? share / 2 : 0;
 		if (sum < total && total - sum > more)
 			more = total - sum;
@@ -128,36 +128,36 @@ static int open_directories(struct stream_run *s, struct err *err)
 {
 	uint64_t total = s->p->bytes, time_ns = stream_time_ns(s->ses, s->p), n = STREAM_FILES_MAX;
 
-	s->targets = xcalloc(n, sizeof(*s->targets));
-	s->files = xcalloc(n, sizeof(struct datafile *));
+	s->routes.targets = xcalloc(n, sizeof(*s->routes.targets));
+	s->routes.files = xcalloc(n, sizeof(struct datafile *));
 	for (size_t i = 0; i < n; i++)
-		s->targets[i].fd = -1;
-	for (size_t i = 0; i < s->nlanes; i++) {
-		s->lanes[i].start = DATAFILE_DATA_OFFSET;
-		s->lanes[i].list = xcalloc(STREAM_FILES_PER_LANE, sizeof(uint32_t));
+		s->routes.targets[i].fd = -1;
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		s->routes.lanes[i].start = DATAFILE_DATA_OFFSET;
+		s->routes.lanes[i].list = xcalloc(STREAM_FILES_PER_LANE, sizeof(uint32_t));
 	}
 	if (!total) /* at full speed nobody knows how much will come */
-		total = s->p->rate == RATE_MAX ? (uint64_t)s->nlanes << 30
+		total = s->p->rate == RATE_MAX ? (uint64_t)s->routes.nlanes << 30
 		                               : (uint64_t)((unsigned __int128)s->p->rate * time_ns / NS_PER_S);
 	return make_files(s, total, err);
 }
 
 int stream_open(struct stream_run *s, struct err *err)
 {
-	s->nlanes = s->ses->ndevs;
-	s->lanes = xcalloc(s->nlanes, sizeof(*s->lanes));
-	s->lane_of = xcalloc(STREAM_FILES_MAX, sizeof(*s->lane_of));
-	s->rooms = xcalloc(STREAM_FILES_MAX, sizeof(*s->rooms));
-	s->ends = xcalloc(STREAM_FILES_MAX, sizeof(*s->ends));
-	for (size_t i = 0; i < s->nlanes; i++)
-		s->lanes[i].name = s->ses->devs[i].path;
+	s->routes.nlanes = s->ses->ndevs;
+	s->routes.lanes = xcalloc(s->routes.nlanes, sizeof(*s->routes.lanes));
+	s->routes.lane_of = xcalloc(STREAM_FILES_MAX, sizeof(*s->routes.lane_of));
+	s->routes.rooms = xcalloc(STREAM_FILES_MAX, sizeof(*s->routes.rooms));
+	s->routes.ends = xcalloc(STREAM_FILES_MAX, sizeof(*s->routes.ends));
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		s->routes.lanes[i].name = s->ses->devs[i].path;
 	if (stream_has_directory(s->ses))
 		return open_directories(s, err);
-	s->targets = s->ses->targets;
-	s->ntargets = s->ses->ndevs;
-	for (size_t i = 0; i < s->nlanes; i++) {
+	s->routes.targets = s->ses->targets;
+	s->routes.ntargets = s->ses->ndevs;
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		uint64_t size = s->ses->devs[i].size_bytes, end;
-		struct lane *l = &s->lanes[i];
+		struct lane *l = &s->routes.lanes[i];
 		char all[32], part[32];
 		int r;
 
@@ -167,7 +167,7 @@ int stream_open(struct stream_run *s, struct err *err)
 		r = stream_range(s->p, &s->ses->devs[i], &l->start, &end, err);
 		if (r < 0)
 			return r;
-		s->rooms[i] = end - l->start;
+		s->routes.rooms[i] = end - l->start;
 		end = datafile_end_byte(&s->ses->devs[i]);
 		if (end < size)
 			result_notice(
@@ -175,7 +175,7 @@ int stream_open(struct stream_run *s, struct err *err)
 				"The recording in %s was interrupted: %s of its %s were written, and only they are played.",
 				l->name, units_bytes_dec(part, sizeof(part), end),
 				units_bytes_dec(all, sizeof(all), size));
-		s->lane_of[i] = (uint32_t)i;
+		s->routes.lane_of[i] = (uint32_t)i;
 	}
 	return 0;
 }
@@ -183,27 +183,28 @@ int stream_open(struct stream_run *s, struct err *err)
 void stream_close(struct stream_run *s)
 {
 	engine_close(s->eng);
-	for (size_t i = 0; s->files && i < s->ntargets; i++) {
-		if (s->targets[i].fd >= 0)
-			(void)close(s->targets[i].fd); /* the file is thrown away, or was synced */
-		if (s->files[i] && s->p->keep &&
-		    datafile_cut(s->files[i], s->ends[i] ? s->ends[i] - DATAFILE_DATA_OFFSET : 0) < 0)
+	for (size_t i = 0; s->routes.files && i < s->routes.ntargets; i++) {
+		if (s->routes.targets[i].fd >= 0)
+			(void)close(s->routes.targets[i].fd); /* the file is thrown away, or was synced */
+		if (s->routes.files[i] && s->p->keep &&
+		    datafile_cut(s->routes.files[i], s->routes.ends[i] ? s->routes.ends[i] - DATAFILE_DATA_OFFSET : 0) <
+		            0)
 			result_notice(s->ses->res, "not-cut", "A file in %s could not be cut to what was recorded.",
-			              s->targets[i].name);
-		datafile_close(s->files[i]);
+			              s->routes.targets[i].name);
+		datafile_close(s->routes.files[i]);
 	}
-	if (s->files)
-		free(s->targets);
-	for (size_t i = 0; s->lanes && i < s->nlanes; i++) {
-		free(s->lanes[i].list);
-		free(s->lanes[i].service);
-		free(s->lanes[i].response);
+	if (s->routes.files)
+		free(s->routes.targets);
+	for (size_t i = 0; s->routes.lanes && i < s->routes.nlanes; i++) {
+		free(s->routes.lanes[i].list);
+		free(s->routes.lanes[i].service);
+		free(s->routes.lanes[i].response);
 	}
-	free(s->files);
-	free(s->lanes);
-	free(s->lane_of);
-	free(s->rooms);
-	free(s->ends);
+	free(s->routes.files);
+	free(s->routes.lanes);
+	free(s->routes.lane_of);
+	free(s->routes.rooms);
+	free(s->routes.ends);
 	free(s->free_slots);
 	bucket_log_done(&s->log);
 	balance_free(&s->balance);
@@ -224,11 +225,11 @@ void stream_make_cold(struct stream_run *s)
 
 	if (clock_is_virtual(s->ses->env->clk))
 		return; /* simulated disks have none */
-	for (size_t i = 0; i < s->ntargets; i++) {
-		int r = pagecache_make_cold(s->targets[i].fd, &left);
+	for (size_t i = 0; i < s->routes.ntargets; i++) {
+		int r = pagecache_make_cold(s->routes.targets[i].fd, &left);
 
 		if (r < 0) /* the kernel reports a lost write once only, to whoever asks first */
-			(void)session_fault(s->ses, s->targets[i].name, "flush", 0, 0, r);
+			(void)session_fault(s->ses, s->routes.targets[i].name, "flush", 0, 0, r);
 		else if (left != UINT64_MAX)
 			sum += left;
 	}
@@ -258,7 +259,8 @@ bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t 
 void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written)
 {
 	struct result *res = s->ses->res;
-	double moved = (double)s->done_bytes, seconds = (double)(s->span.end_ns - s->span.start_ns) * 1e-9, share = NAN;
+	double moved = (double)s->blocks.done_bytes, seconds = (double)(s->span.end_ns - s->span.start_ns) * 1e-9,
+	       share = NAN;
 	uint64_t start, took, now_read, now_written;
 
 	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)
@@ -270,9 +272,9 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 	if (s->p->read || clock_is_virtual(s->ses->env->clk))
 		return;
 	start = clock_now_ns(s->ses->env->clk);
-	for (size_t i = 0; i < s->ntargets; i++)
-		if (fdatasync(s->targets[i].fd) < 0)
-			(void)session_fault(s->ses, s->targets[i].name, "flush", 0, 0, -errno);
+	for (size_t i = 0; i < s->routes.ntargets; i++)
+		if (fdatasync(s->routes.targets[i].fd) < 0)
+			(void)session_fault(s->ses, s->routes.targets[i].name, "flush", 0, 0, -errno);
 	took = clock_now_ns(s->ses->env->clk) - start;
 	result_figure_u64(res, "fsync_ns", "final fsync", UNIT_NS, took);
 	result_figure(res, "synced_bytes_per_s", "rate with the fsync", UNIT_BYTES_PER_S,

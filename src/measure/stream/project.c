@@ -91,12 +91,12 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 	value = t ? table_column(t, "rate_bytes_per_s") : -1;
 	whose = t ? table_column(t, "target") : -1;
 	for (size_t i = 0; whose >= 0 && i < t->nrows && !is_named; i++)
-		is_named = strcmp_null(table_string(t, i, (size_t)whose), s->lanes[lane].name) == 0;
+		is_named = strcmp_null(table_string(t, i, (size_t)whose), s->routes.lanes[lane].name) == 0;
 	points = key >= 0 && value >= 0 ? xcalloc(t->nrows + 1, sizeof(*points)) : NULL;
 	for (size_t i = 0; points && i < t->nrows; i++) {
 		struct point p = { table_number(t, i, (size_t)key), table_number(t, i, (size_t)value) };
 
-		if (is_named && strcmp_null(table_string(t, i, (size_t)whose), s->lanes[lane].name) != 0)
+		if (is_named && strcmp_null(table_string(t, i, (size_t)whose), s->routes.lanes[lane].name) != 0)
 			continue; /* the result is of several targets, this one among them */
 		if (isfinite(p.at) && isfinite(p.rate))
 			points[n++] = p;
@@ -112,7 +112,7 @@ static int measure_curve(struct stream_run *s, size_t lane, struct curve *c, str
 {
 	const struct engine_config cfg = { .depth = 2, .buf_bytes = 1u << 20 };
 	const struct device *d = &s->ses->devs[lane];
-	struct timed t = { .ses = s->ses, .target = &s->targets[lane], .block_bytes = 4096, .step_bytes = 4096 };
+	struct timed t = { .ses = s->ses, .target = &s->routes.targets[lane], .block_bytes = 4096, .step_bytes = 4096 };
 	struct point points[PLACES];
 	size_t n = 0;
 	int r = session_engine(s->ses, &cfg, &t.eng, err);
@@ -140,7 +140,7 @@ static bool share_out(const struct stream_run *s, const struct curve *c, double 
 	size_t active = 0, free_lanes;
 	bool changed = true;
 
-	for (size_t i = 0; i < s->nlanes; i++) {
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		share[i] = -1.0; /* not settled */
 		if (c[i].x >= c[i].end)
 			share[i] = 0.0;
@@ -153,14 +153,14 @@ static bool share_out(const struct stream_run *s, const struct curve *c, double 
 	free_lanes = active;
 	if (s->p->layout == LAYOUT_ROUNDROBIN && active) {
 		even = left / (double)active;
-		for (size_t i = 0; i < s->nlanes; i++)
+		for (size_t i = 0; i < s->routes.nlanes; i++)
 			share[i] = share[i] < 0.0 ? even : share[i];
 		return slowest >= even;
 	}
 	while (changed && free_lanes) {
 		changed = false;
 		even = left / (double)free_lanes;
-		for (size_t i = 0; i < s->nlanes; i++) {
+		for (size_t i = 0; i < s->routes.nlanes; i++) {
 			if (share[i] >= 0.0)
 				continue;
 			cap = rate_at(&c[i], c[i].x);
@@ -172,7 +172,7 @@ static bool share_out(const struct stream_run *s, const struct curve *c, double 
 			}
 		}
 	}
-	for (size_t i = 0; i < s->nlanes && free_lanes; i++)
+	for (size_t i = 0; i < s->routes.nlanes && free_lanes; i++)
 		if (share[i] < 0.0)
 			share[i] = left / (double)free_lanes;
 	return free_lanes > 0;
@@ -187,7 +187,7 @@ static double follow(const struct stream_run *s, struct curve *c, size_t *ret_sl
 		double step = INFINITY;
 		bool any = false;
 
-		for (size_t i = 0; i < s->nlanes; i++)
+		for (size_t i = 0; i < s->routes.nlanes; i++)
 			any = any || c[i].x < c[i].end;
 		if (!any) {
 			*ret_slow = SIZE_MAX;
@@ -195,10 +195,10 @@ static double follow(const struct stream_run *s, struct curve *c, size_t *ret_sl
 		}
 		if (!share_out(s, c, share, ret_slow))
 			return time_s;
-		for (size_t i = 0; i < s->nlanes; i++)
+		for (size_t i = 0; i < s->routes.nlanes; i++)
 			if (share[i] > 0.0)
 				step = fmin(step, fmin(c[i].end - c[i].x, c[i].end / STEPS) / share[i]);
-		for (size_t i = 0; i < s->nlanes; i++) {
+		for (size_t i = 0; i < s->routes.nlanes; i++) {
 			c[i].x += step * share[i];
 			if (c[i].end - c[i].x < 1.0) /* rounding */
 				c[i].x = c[i].end;
@@ -225,7 +225,7 @@ static void report(struct stream_run *s, const struct curve *c, double time_s, s
 	result_notice(
 		res, "project",
 		"By these curves %s is held for %s. Then %s, at %s of its disk, takes %s and is the first to be too slow.",
-		rate, units_time(text, sizeof(text), (uint64_t)(time_s * 1e9)), s->lanes[slow].name, place, can);
+		rate, units_time(text, sizeof(text), (uint64_t)(time_s * 1e9)), s->routes.lanes[slow].name, place, can);
 }
 
 int stream_project(struct stream_run *s, struct err *err)
@@ -237,7 +237,7 @@ int stream_project(struct stream_run *s, struct err *err)
 	double time_s;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s->nlanes; i++) {
+	for (size_t i = 0; r == 0 && i < s->routes.nlanes; i++) {
 		const char *path = from->v[from->n == 1 ? 0 : i];
 
 		r = strcmp(path, "measure") == 0 ? measure_curve(s, i, &curves[i], err)
@@ -249,7 +249,7 @@ int stream_project(struct stream_run *s, struct err *err)
 		report(s, curves, time_s, slow);
 		session_checkpoint(s->ses);
 	}
-	for (size_t i = 0; i < s->nlanes; i++) {
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		free(curves[i].at);
 		free(curves[i].rate);
 	}

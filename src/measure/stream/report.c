@@ -112,8 +112,8 @@ static void target_table(struct stream_run *s)
 {
 	struct table *t = result_table_anew(s->ses->res, "targets", "Targets", target_fields);
 
-	for (size_t i = 0; i < s->nlanes; i++) {
-		const struct lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		const struct lane *l = &s->routes.lanes[i];
 		double seconds = l->last_done_ns > l->first_submit_ns
 		                         ? (double)(l->last_done_ns - l->first_submit_ns) * 1e-9
 		                         : (double)NAN;
@@ -159,12 +159,12 @@ static void response_figures(struct stream_run *s)
 	cleanup_free struct hist *all = hist_new();
 
 	distribution_clear(s->ses->res);
-	for (size_t i = 0; i < s->nlanes; i++) {
-		hist_merge(all, s->lanes[i].response);
-		if (s->nlanes > 1 && s->nlanes <= LANES_SHOWN)
-			distribution_add(s->ses->res, s->lanes[i].name, s->lanes[i].response);
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		hist_merge(all, s->routes.lanes[i].response);
+		if (s->routes.nlanes > 1 && s->routes.nlanes <= LANES_SHOWN)
+			distribution_add(s->ses->res, s->routes.lanes[i].name, s->routes.lanes[i].response);
 	}
-	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
+	if (s->routes.nlanes == 1 || s->routes.nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
 	report_responses(s->ses->res, all);
 }
@@ -221,10 +221,10 @@ static void window_figures(struct stream_run *s)
 	struct result *res = s->ses->res;
 	double rate = NAN;
 
-	if (s->nlanes < 2)
+	if (s->routes.nlanes < 2)
 		return;
-	for (size_t i = 0; i < s->nlanes; i++) {
-		const struct lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		const struct lane *l = &s->routes.lanes[i];
 
 		if (!l->blocks)
 			return; /* one never moved anything: there is no such window */
@@ -257,9 +257,9 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 
 	result_figure_u64(res, "requested_bytes_per_s", "rate asked for", UNIT_BYTES_PER_S, rate);
 	result_figure_u64(res, "peak_bytes", "highest fill of the ring", UNIT_BYTES, (uint64_t)r->peak_bytes);
-	result_figure_u64(res, "ring_bytes", "ring size", UNIT_BYTES, s->places * s->p->block_bytes);
+	result_figure_u64(res, "ring_bytes", "ring size", UNIT_BYTES, s->blocks.places * s->p->block_bytes);
 	result_figure(res, "peak_ratio", "peak as part of the ring", UNIT_RATIO,
-	              (double)r->peak_bytes / (double)(s->places * s->p->block_bytes), NULL, 0);
+	              (double)r->peak_bytes / (double)(s->blocks.places * s->p->block_bytes), NULL, 0);
 	result_figure_u64(res, "needed_bytes", "ring size needed", UNIT_BYTES, needed);
 	event_figures(res, s->p->read, r->nevents, r->dropped_bytes,
 	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN);
@@ -267,7 +267,8 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 
 static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 {
-	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
+	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL,
+	              s->blocks.completed);
 	if (s->is_max) {
 		stream_report_full_speed(s, achieved);
 	} else {
@@ -284,8 +285,9 @@ static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 
 static double mean_rate(const struct stream_run *s)
 {
-	return s->done_bytes ? (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9)
-	                     : (double)NAN;
+	return s->blocks.done_bytes
+	               ? (double)s->blocks.done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9)
+	               : (double)NAN;
 }
 
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns)
@@ -306,14 +308,14 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	const struct ring *r = &s->ring;
 
 	/* What failed was asked for in time, but nobody has got it. */
-	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes)
+	if (!s->is_max && r->dropped_bytes == 0 && s->blocks.issued > 2 && r->done_bytes)
 		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
 		           (double)(r->done_bytes + r->lost_bytes);
 	load_figures(s, rate, achieved);
 	stream_report_short(s);
-	for (size_t i = 0; i < s->nlanes && s->is_max && s->ses->devs[i].kind != DEVICE_DIRECTORY; i++)
+	for (size_t i = 0; i < s->routes.nlanes && s->is_max && s->ses->devs[i].kind != DEVICE_DIRECTORY; i++)
 		link_say(s->ses->res, &s->ses->devs[i], (double)NAN,
-		         (double)s->lanes[i].bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9),
+		         (double)s->routes.lanes[i].bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9),
 		         s->p->block_bytes);
 	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);

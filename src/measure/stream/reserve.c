@@ -37,7 +37,7 @@ static struct piece last_piece(const struct stream_run *s, const struct lane *l,
 {
 	bool is_next = l->at_target == l->ntargets || (l->offset == l->start && l->at_target > 0);
 	uint32_t target = l->list[is_next ? l->at_target - 1 : l->at_target];
-	uint64_t block = s->p->block_bytes, room_end = l->start + s->rooms[target] / block * block;
+	uint64_t block = s->p->block_bytes, room_end = l->start + s->routes.rooms[target] / block * block;
 	uint64_t end = is_next ? room_end : l->offset, first = end - l->start > bytes ? end - bytes : l->start;
 
 	if (s->p->read) {
@@ -60,7 +60,7 @@ static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *
 	struct piece *best = NULL, *flush = NULL;
 	bool is_busy = false;
 
-	for (size_t i = 0; i < s->nlanes; i++) {
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		struct piece *p = &v->v[i];
 
 		is_busy = is_busy || p->out;
@@ -91,7 +91,7 @@ static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *
 	req->slot = s->free_slots[--s->nfree];
 	req->buf = engine_buf(s->eng, req->slot);
 	if (s->p->verify) {
-		const struct payload_id id = stream_placed_id(s, &s->lanes[s->lane_of[req->target]], req);
+		const struct payload_id id = stream_placed_id(s, &s->routes.lanes[s->routes.lane_of[req->target]], req);
 
 		payload_stamp(req->buf, &id);
 	}
@@ -103,7 +103,7 @@ static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *
 static void reserve_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct reserve *v = (struct reserve *)((char *)sink - offsetof(struct reserve, sink));
-	struct piece *p = &v->v[v->s->lane_of[req->target]];
+	struct piece *p = &v->v[v->s->routes.lane_of[req->target]];
 
 	if (req->op != IO_FLUSH)
 		v->s->free_slots[v->s->nfree++] = req->slot;
@@ -128,18 +128,20 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 	struct reserve v = {
 		.feeder = { reserve_next }, .sink = { reserve_take }, .s = s, .start_ns = clock_now_ns(s->ses->env->clk)
 	};
-	struct load load = { .targets = s->targets, .ntargets = s->ntargets, .feeder = &v.feeder, .sink = &v.sink };
+	struct load load = {
+		.targets = s->routes.targets, .ntargets = s->routes.ntargets, .feeder = &v.feeder, .sink = &v.sink
+	};
 	uint64_t block = s->p->block_bytes;
-	uint64_t bytes = (s->ring.rate_bytes_per_s / s->nlanes * STREAM_RESERVE_S / block + 1) * block;
+	uint64_t bytes = (s->ring.rate_bytes_per_s / s->routes.nlanes * STREAM_RESERVE_S / block + 1) * block;
 	double sum = 0.0, square = 0.0, least = INFINITY;
 	struct load_stats stats;
 	int r;
 
 	*ret_bytes_per_s = NAN;
-	for (size_t i = 0; i < s->nlanes; i++) {
-		if (!s->lanes[i].issued || s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		if (!s->routes.lanes[i].issued || s->routes.lanes[i].is_dead)
 			return 0;
-		v.v[i] = last_piece(s, &s->lanes[i], bytes);
+		v.v[i] = last_piece(s, &s->routes.lanes[i], bytes);
 		if (s->p->read && v.v[i].end - v.v[i].first < bytes)
 			return 0; /* too little is left to read */
 		v.v[i].flushes = s->p->read ? 2 : 0;
@@ -149,7 +151,7 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 	r = session_load(s->ses, &load, s->eng, &stats, err);
 	if (r < 0 || v.has_fault || session_is_over(s->ses))
 		return r;
-	for (size_t i = 0; i < s->nlanes; i++) {
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
 		const struct piece *p = &v.v[i];
 		uint64_t took_ns = p->done_ns - p->start_ns;
 		double rate = (double)(p->done_bytes - p->skipped_bytes) / ((double)took_ns * 1e-9), half = 0.0;
@@ -161,6 +163,6 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 		square += half * half;
 		least = fmin(least, rate - half);
 	}
-	*ret_bytes_per_s = s->p->layout == LAYOUT_ROUNDROBIN ? least * (double)s->nlanes : sum - sqrt(square);
+	*ret_bytes_per_s = s->p->layout == LAYOUT_ROUNDROBIN ? least * (double)s->routes.nlanes : sum - sqrt(square);
 	return 0;
 }

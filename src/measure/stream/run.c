@@ -66,19 +66,20 @@ static long pick_lane(struct stream_run *s)
 	long best = -1;
 
 	if (s->p->layout == LAYOUT_ROUNDROBIN) {
-		for (size_t i = 0; i < s->nlanes; i++) {
-			struct lane *l = &s->lanes[(s->turn + i) % s->nlanes];
+		for (size_t i = 0; i < s->routes.nlanes; i++) {
+			struct lane *l = &s->routes.lanes[(s->routes.turn + i) % s->routes.nlanes];
 
 			if (l->is_full || l->is_dead)
 				continue; /* out of the round */
-			return lane_takes(s, l) ? (long)((s->turn + i) % s->nlanes) : -1;
+			return lane_takes(s, l) ? (long)((s->routes.turn + i) % s->routes.nlanes) : -1;
 		}
 		return -1;
 	}
-	for (size_t i = 0; i < s->nlanes; i++) {
-		size_t k = (s->turn + i) % s->nlanes;
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		size_t k = (s->routes.turn + i) % s->routes.nlanes;
 
-		if (lane_takes(s, &s->lanes[k]) && (best < 0 || s->lanes[k].outstanding < s->lanes[best].outstanding))
+		if (lane_takes(s, &s->routes.lanes[k]) &&
+		    (best < 0 || s->routes.lanes[k].outstanding < s->routes.lanes[best].outstanding))
 			best = (long)k;
 	}
 	return best;
@@ -86,8 +87,8 @@ static long pick_lane(struct stream_run *s)
 
 static bool all_closed(const struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (!s->lanes[i].is_full && !s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		if (!s->routes.lanes[i].is_full && !s->routes.lanes[i].is_dead)
 			return false;
 	return true;
 }
@@ -95,7 +96,7 @@ static bool all_closed(const struct stream_run *s)
 void stream_advance(const struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
-	if (l->offset + s->p->block_bytes <= l->start + s->rooms[l->list[l->at_target]])
+	if (l->offset + s->p->block_bytes <= l->start + s->routes.rooms[l->list[l->at_target]])
 		return;
 	l->offset = l->start;
 	if (++l->at_target == l->ntargets)
@@ -105,13 +106,13 @@ void stream_advance(const struct stream_run *s, struct lane *l)
 static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct stream_run *s = (struct stream_run *)f;
-	uint64_t number = s->issued, exist_ns, when_ns = CLOCK_NEVER;
+	uint64_t number = s->blocks.issued, exist_ns, when_ns = CLOCK_NEVER;
 	struct lane *l;
 	long k;
 
 	exist_ns = now_ns -= stopped_ns(s);
 	if (all_closed(s) ||
-	    (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->span.end_ns : ring_is_over(&s->ring)))
+	    (s->is_max ? s->blocks.issued >= s->blocks.blocks_max || now_ns >= s->span.end_ns : ring_is_over(&s->ring)))
 		return FEED_END;
 	*ret_until_ns = CLOCK_NEVER;
 	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
@@ -122,8 +123,8 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	if (k <
 	    0) /* a completion opens the way; but the account must go on meanwhile: blocks begin and may be dropped */
 		return FEED_WAIT;
-	l = &s->lanes[k];
-	s->turn = ((size_t)k + 1) % s->nlanes;
+	l = &s->routes.lanes[k];
+	s->routes.turn = ((size_t)k + 1) % s->routes.nlanes;
 	req->op = s->p->read ? IO_READ : IO_WRITE;
 	req->target = l->list[l->at_target];
 	req->offset_bytes = l->offset;
@@ -139,7 +140,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	}
 	if (!l->has_begun) {
 		l->first_offset = l->offset;
-		l->all_at_first = s->done_bytes;
+		l->all_at_first = s->blocks.done_bytes;
 		l->has_begun = true;
 	}
 	if (l->last_offset < l->offset + s->p->block_bytes) /* of several files the largest */
@@ -147,7 +148,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	l->outstanding++;
 	l->issued++;
 	stream_advance(s, l);
-	s->issued++;
+	s->blocks.issued++;
 	if (!s->is_max) {
 		ring_issue(&s->ring);
 		balance_issue(&s->balance, (size_t)k, exist_ns, now_ns);
@@ -160,8 +161,8 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 /* The last one is kept: nobody could take its part, it may recover, and --max-errors ends the run. */
 static bool is_last(const struct stream_run *s, const struct lane *l)
 {
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (&s->lanes[i] != l && !s->lanes[i].is_full && !s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		if (&s->routes.lanes[i] != l && !s->routes.lanes[i].is_full && !s->routes.lanes[i].is_dead)
 			return false;
 	return true;
 }
@@ -199,9 +200,9 @@ static void lane_account(struct stream_run *s, struct lane *l, const struct io_r
 		l->max_gap_ns = req->done_ns - l->last_done_ns;
 	if (!l->first_submit_ns)
 		l->first_submit_ns = req->submit_ns;
-	s->done_bytes += (uint64_t)req->res;
+	s->blocks.done_bytes += (uint64_t)req->res;
 	l->last_done_ns = req->done_ns;
-	l->all_at_last = s->done_bytes;
+	l->all_at_last = s->blocks.done_bytes;
 }
 
 /* Silence of a target that had work: since its last completion, or this request went to it when that was later. */
@@ -221,7 +222,7 @@ static void stream_take(struct sink *sink, const struct io_req *taken, bool is_f
 {
 	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
 	const struct io_req own = by_own_clock(s, taken), *req = &own;
-	struct lane *l = &s->lanes[s->lane_of[req->target]];
+	struct lane *l = &s->routes.lanes[s->routes.lane_of[req->target]];
 	uint64_t full;
 
 	timeline_roll(&s->timeline, req->done_ns);
@@ -232,7 +233,7 @@ static void stream_take(struct sink *sink, const struct io_req *taken, bool is_f
 		s->timeline.now.most = full;
 	if (!s->is_max)
 		ring_complete(&s->ring, req->done_ns, !is_fault);
-	s->completed++;
+	s->blocks.completed++;
 	if (!s->is_max)
 		pace_add(&s->pace, req->due_ns, req->submit_ns);
 	s->free_slots[s->nfree++] = req->slot;
@@ -240,25 +241,25 @@ static void stream_take(struct sink *sink, const struct io_req *taken, bool is_f
 	note_stall(s, l, req, full);
 	lane_account(s, l, req, !is_fault);
 	if (!s->is_max)
-		balance_complete(&s->balance, s->lane_of[req->target], s->p->block_bytes,
+		balance_complete(&s->balance, s->routes.lane_of[req->target], s->p->block_bytes,
 		                 l->outstanding || l->is_full || l->is_dead, req->done_ns);
 	if (!is_fault) {
-		if (req->offset_bytes + req->len_bytes > s->ends[req->target])
-			s->ends[req->target] = req->offset_bytes + req->len_bytes;
+		if (req->offset_bytes + req->len_bytes > s->routes.ends[req->target])
+			s->routes.ends[req->target] = req->offset_bytes + req->len_bytes;
 		s->timeline.now.amount += (uint64_t)req->res;
 		s->timeline.now.requests++;
 		s->timeline.now.service_ns += req->done_ns - req->submit_ns;
 	}
 	if (s->p->tradeoff || s->p->find_max)
-		bucket_log_add(&s->log, req->done_ns, s->done_bytes);
+		bucket_log_add(&s->log, req->done_ns, s->blocks.done_bytes);
 }
 
 /* ---- a run ---- */
 
 static void reset_lanes(struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++) {
-		struct lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		struct lane *l = &s->routes.lanes[i];
 		struct lane fresh = { .name = l->name,
 			              .list = l->list,
 			              .ntargets = l->ntargets,
@@ -274,7 +275,7 @@ static void reset_lanes(struct stream_run *s)
 		*l = fresh;
 		hist_clear(l->service);
 		hist_clear(l->response);
-		l->is_full = l->ntargets == 0 || s->rooms[l->list[0]] < s->p->block_bytes;
+		l->is_full = l->ntargets == 0 || s->routes.rooms[l->list[0]] < s->p->block_bytes;
 	}
 }
 
@@ -290,7 +291,7 @@ static uint64_t depth_in_force(const struct stream_run *s)
 {
 	if (s->p->depth)
 		return s->p->depth;
-	for (size_t i = 0; i < s->nlanes; i++)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
 		if (turns(&s->ses->devs[i]))
 			return DEPTH_TURNING;
 	return DEPTH_OTHER;
@@ -299,7 +300,7 @@ static uint64_t depth_in_force(const struct stream_run *s)
 /* All of it is filled and locked: what is not there would be taken from other programs. */
 static int check_memory(const struct stream_run *s, struct err *err)
 {
-	uint64_t need = s->places * s->p->block_bytes, there = cgroup_available_memory();
+	uint64_t need = s->blocks.places * s->p->block_bytes, there = cgroup_available_memory();
 	char text[32], most[32];
 
 	if (need <= there)
@@ -313,9 +314,10 @@ static int check_memory(const struct stream_run *s, struct err *err)
 
 static int open_ring(struct stream_run *s, struct err *err)
 {
-	uint32_t depth = (uint32_t)(s->depth * s->nlanes < s->places ? s->depth * s->nlanes : s->places);
+	uint32_t depth = (uint32_t)(s->depth * s->routes.nlanes < s->blocks.places ? s->depth * s->routes.nlanes
+	                                                                           : s->blocks.places);
 	struct engine_config cfg = { .depth = depth,
-		                     .slots = (uint32_t)s->places,
+		                     .slots = (uint32_t)s->blocks.places,
 		                     .buf_bytes = (uint32_t)s->p->block_bytes };
 	cleanup_free int *fds = NULL;
 	int r;
@@ -325,17 +327,17 @@ static int open_ring(struct stream_run *s, struct err *err)
 	r = clock_is_virtual(s->ses->env->clk) ? 0 : check_memory(s, err);
 	if (r < 0)
 		return r;
-	fds = xcalloc(s->ntargets, sizeof(*fds));
-	for (size_t i = 0; i < s->ntargets; i++) /* of directories: the files in them, open by now */
-		fds[i] = s->targets[i].fd;
+	fds = xcalloc(s->routes.ntargets, sizeof(*fds));
+	for (size_t i = 0; i < s->routes.ntargets; i++) /* of directories: the files in them, open by now */
+		fds[i] = s->routes.targets[i].fd;
 	cfg.fds = fds;
-	cfg.nfds = s->ntargets;
+	cfg.nfds = s->routes.ntargets;
 	r = session_engine(s->ses, &cfg, &s->eng, err);
 	if (r < 0)
 		return r;
-	s->free_slots = xcalloc(s->places, sizeof(*s->free_slots));
+	s->free_slots = xcalloc(s->blocks.places, sizeof(*s->free_slots));
 	for (uint64_t i = 0;
-	     i < s->places && !session_is_over(s->ses) && (!clock_is_virtual(s->ses->env->clk) || s->p->verify);
+	     i < s->blocks.places && !session_is_over(s->ses) && (!clock_is_virtual(s->ses->env->clk) || s->p->verify);
 	     i++) { /* virtual disks need no data */
 		payload_fill(engine_buf(s->eng, (uint32_t)i),
 		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
@@ -362,21 +364,24 @@ static const char *short_name(const char *path, char *buf, size_t len)
  */
 static double part_done(const struct stream_run *s, uint64_t now_ns)
 {
-	uint64_t blocks = s->blocks_max < s->room_blocks ? s->blocks_max : s->room_blocks;
+	uint64_t blocks = s->blocks.blocks_max < s->blocks.room_blocks ? s->blocks.blocks_max : s->blocks.room_blocks;
 	double done = -1.0;
 
 	if (s->span.end_ns != CLOCK_NEVER)
 		done = (double)(now_ns - s->span.start_ns) / (double)(s->span.end_ns - s->span.start_ns);
 	if (blocks != UINT64_MAX)
-		done = fmax(done, (double)s->completed / (double)blocks);
-	return done < 0.0 ? done : (s->parts_done + fmin(done, 1.0)) / (s->parts_done + 1.0 + s->parts_left);
+		done = fmax(done, (double)s->blocks.completed / (double)blocks);
+	return done < 0.0
+	               ? done
+	               : (s->blocks.parts_done + fmin(done, 1.0)) / (s->blocks.parts_done + 1.0 + s->blocks.parts_left);
 }
 
 /* The live line: rate, how full the ring is, the slowest target, and by the bar's end the time left. */
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stream_run *s = arg;
-	uint64_t own_ns = now_ns - stopped_ns(s), full = occupancy(s, own_ns), size = s->places * s->p->block_bytes;
+	uint64_t own_ns = now_ns - stopped_ns(s), full = occupancy(s, own_ns),
+		 size = s->blocks.places * s->p->block_bytes;
 	double seconds = fmax((double)(own_ns - s->span.start_ns) * 1e-9, 1e-9);
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
@@ -389,12 +394,12 @@ static void tick(void *arg, uint64_t now_ns)
 			if (full * 10 > i * size)
 				ring[7 + i] = '#';
 	}
-	for (size_t i = 1; i < s->nlanes; i++)
-		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
+	for (size_t i = 1; i < s->routes.nlanes; i++)
+		if (s->routes.lanes[i].bytes < s->routes.lanes[slowest].bytes)
 			slowest = i;
 	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, own_ns), "%s%s slowest %s",
-	                 units_rate_bits(text, sizeof(text), (double)s->done_bytes / seconds), ring,
-	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
+	                 units_rate_bits(text, sizeof(text), (double)s->blocks.done_bytes / seconds), ring,
+	                 short_name(s->routes.lanes[slowest].name, name, sizeof(name)));
 }
 
 /* How many blocks come, at most; what is played ends with the targets. */
@@ -402,15 +407,15 @@ static int count_blocks(struct stream_run *s, uint64_t rate, uint64_t time_ns, s
 {
 	uint64_t block = s->p->block_bytes, there = 0;
 
-	for (size_t i = 0; i < s->ntargets; i++)
-		there += s->rooms[i] / block;
-	s->room_blocks = there;
-	s->asked_blocks = s->p->bytes ? (s->p->bytes + block - 1) / block
-	                  : s->is_max || time_ns == CLOCK_NEVER
-	                          ? UINT64_MAX
-	                          : (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
-	s->blocks_max = s->p->read && there < s->asked_blocks ? there : s->asked_blocks;
-	if (s->blocks_max)
+	for (size_t i = 0; i < s->routes.ntargets; i++)
+		there += s->routes.rooms[i] / block;
+	s->blocks.room_blocks = there;
+	s->blocks.asked_blocks = s->p->bytes ? (s->p->bytes + block - 1) / block
+	                         : s->is_max || time_ns == CLOCK_NEVER
+	                                 ? UINT64_MAX
+	                                 : (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
+	s->blocks.blocks_max = s->p->read && there < s->blocks.asked_blocks ? there : s->blocks.asked_blocks;
+	if (s->blocks.blocks_max)
 		return 0;
 	return err_set(err, -EINVAL,
 	               "Not even one block of %" PRIu64
@@ -427,22 +432,24 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		return err_set(err, -ERANGE,
 		               "At this pace nothing would ever come; a rate has to be at least 1 byte/s.");
 	s->is_max = rate == RATE_MAX;
-	s->places = s->p->buffer_bytes / block;
+	s->blocks.places = s->p->buffer_bytes / block;
 	s->depth = depth_in_force(s);
-	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->places > s->depth * s->nlanes)
-		s->places =
-			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
+	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max &&
+	    s->blocks.places > s->depth * s->routes.nlanes)
+		s->blocks.places =
+			s->depth *
+			s->routes.nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
 	r = count_blocks(s, rate, time_ns, err) ?: open_ring(s, err);
 	if (r < 0)
 		return r;
 	reset_lanes(s);
 	s->nfree = 0;
-	for (uint64_t i = s->places; i-- > 0;)
+	for (uint64_t i = s->blocks.places; i-- > 0;)
 		s->free_slots[s->nfree++] = (uint32_t)i;
 	s->feeder.next = stream_next;
 	s->sink.take = stream_take;
-	s->issued = s->completed = s->turn = 0;
-	s->done_bytes = s->nstalls = 0;
+	s->blocks.issued = s->blocks.completed = s->routes.turn = 0;
+	s->blocks.done_bytes = s->nstalls = 0;
 	now = clock_now_ns(s->ses->env->clk);
 	s->span = (struct span){ .start_ns = now,
 		                 .end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns,
@@ -451,19 +458,19 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (!s->is_max) /* a step with one block more or less is not a dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
 	if (!s->is_max) {
-		ring_init(&s->ring, rate, block, s->places, now, s->blocks_max);
-		balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring));
+		ring_init(&s->ring, rate, block, s->blocks.places, now, s->blocks.blocks_max);
+		balance_start(&s->balance, s->routes.nlanes, rate, now, ring_end_ns(&s->ring));
 	}
 	if (s->p->tradeoff || s->p->find_max) {
 		bucket_log_start(&s->log, STREAM_POINTS_MAX);
 		bucket_log_add(&s->log, now, 0);
 	}
 	{
-		struct load load = { .targets = s->targets,
-			             .ntargets = s->ntargets,
+		struct load load = { .targets = s->routes.targets,
+			             .ntargets = s->routes.ntargets,
 			             .feeder = &s->feeder,
 			             .sink = &s->sink,
-			             .keep_going_when_gone = s->nlanes > 1,
+			             .keep_going_when_gone = s->routes.nlanes > 1,
 			             .on_tick = tick,
 			             .arg = s };
 		struct load_stats stats;

@@ -28,12 +28,12 @@ static void report_thinned(struct stream_run *s)
 static double tradeoff_table(struct stream_run *s)
 {
 	struct table *t = result_table(s->ses->res, "tradeoff", "Ring against rate", stream_tradeoff_fields);
-	double mean = (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
-	uint64_t ring = s->places * s->p->block_bytes;
+	double mean = (double)s->blocks.done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
+	uint64_t ring = s->blocks.places * s->p->block_bytes;
 
 	report_thinned(s);
-	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes; bytes <= 8 * ring && bytes < s->done_bytes;
-	     bytes *= 2) {
+	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes;
+	     bytes <= 8 * ring && bytes < s->blocks.done_bytes; bytes *= 2) {
 		/* Beyond the disks' own mean the ring only lives on the run's being short. */
 		struct tradeoff_row row = { bytes, fmin((double)bucket_log_max_rate(&s->log, bytes), mean) };
 
@@ -47,7 +47,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	double rate;
 	int r;
 
-	s->parts_left = 1;
+	s->blocks.parts_left = 1;
 	r = stream_once(s, RATE_MAX, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -55,13 +55,14 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
 	              s->log.seen);
 	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
-	              (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9), NULL, s->completed);
+	              (double)s->blocks.done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9), NULL,
+	              s->blocks.completed);
 	session_checkpoint(s->ses);
 	if (!(rate > 0.0))
 		return 0;
 	stream_once_done(s);
-	s->parts_done = 1;
-	s->parts_left = 0;
+	s->blocks.parts_done = 1;
+	s->blocks.parts_left = 0;
 	r = stream_once(s, (uint64_t)(0.95 * rate), err); /* the proof: a real run at 95 % of it */
 	if (r == 0)
 		stream_figures(s, (uint64_t)(0.95 * rate));
@@ -76,12 +77,12 @@ static bool is_borne(const struct stream_run *s)
 {
 	uint64_t faults = 0;
 
-	for (size_t i = 0; i < s->nlanes; i++) {
-		if (s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		if (s->routes.lanes[i].is_dead)
 			return false;
-		faults += s->lanes[i].faults;
+		faults += s->routes.lanes[i].faults;
 	}
-	return faults * 100 <= s->completed;
+	return faults * 100 <= s->blocks.completed;
 }
 
 static int one_try(struct stream_run *s, uint64_t rate, enum stream_answer *ret, struct err *err)
@@ -96,7 +97,8 @@ static int one_try(struct stream_run *s, uint64_t rate, enum stream_answer *ret,
 	if (r < 0)
 		return r;
 	*ret = is_borne(s) ? stream_answer(s) : STREAM_NO;
-	row = (struct try_row){ (double)rate, (double)s->ring.peak_bytes / (double)(s->places * s->p->block_bytes),
+	row = (struct try_row){ (double)rate,
+		                (double)s->ring.peak_bytes / (double)(s->blocks.places * s->p->block_bytes),
 		                s->ring.nevents, stream_answers[*ret] };
 	result_row(t, &row);
 	session_log(s->ses, "try %s: peak %.2f of the ring, %" PRIu64 " overflows",
@@ -135,9 +137,10 @@ static int search(struct stream_run *s, uint64_t time_ns, uint64_t guess, struct
 	     tries++) {
 		enum stream_answer answer = STREAM_OPEN;
 
-		s->parts_done++;
-		s->parts_left = b->low ? fmax(ceil(log2((double)(b->high - b->low) / (0.01 * (double)b->high))), 1.0)
-		                       : TRIES_EXPECTED;
+		s->blocks.parts_done++;
+		s->blocks.parts_left =
+			b->low ? fmax(ceil(log2((double)(b->high - b->low) / (0.01 * (double)b->high))), 1.0)
+			       : TRIES_EXPECTED;
 		r = one_try(s, rate, &answer, err);
 		if (r == 0 && !session_is_over(s->ses)) {
 			*(answer == STREAM_YES ? &b->low : &b->high) = rate;
@@ -176,8 +179,8 @@ static int prove(struct stream_run *s, const struct bracket *b, struct err *err)
 	int r;
 
 	stream_once_done(s);
-	s->parts_done++;
-	s->parts_left = 0;
+	s->blocks.parts_done++;
+	s->blocks.parts_left = 0;
 	r = stream_once(s, b->low, err);
 	if (r < 0 || (!session_is_over(s->ses) && stream_answer(s) == STREAM_NO))
 		return r;
@@ -199,13 +202,13 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	double mean, guess;
 	int r;
 
-	s->parts_left = TRIES_EXPECTED + 1;
+	s->blocks.parts_left = TRIES_EXPECTED + 1;
 	r = stream_once(s, RATE_MAX, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	report_thinned(s);
-	mean = (double)s->done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
-	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
+	mean = (double)s->blocks.done_bytes / ((double)(s->span.end_ns - s->span.start_ns) * 1e-9);
+	guess = fmin((double)bucket_log_max_rate(&s->log, s->blocks.places * s->p->block_bytes), mean);
 	b.high = b.refuted = (uint64_t)(mean * 1.02);
 	for (r = 0; r == 0; guess = (double)b.high) {
 		r = search(s, time_ns, (uint64_t)(guess * 0.98), &b, err);

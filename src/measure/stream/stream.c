@@ -41,7 +41,7 @@ static int plain(struct stream_run *s, struct err *err)
 		stream_make_cold(s);
 		has = stream_disk_bytes(s, &disk_read, &disk_written);
 	}
-	s->parts_left =
+	s->blocks.parts_left =
 		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
 	s->report_so_far = stream_figures_so_far;
 	r = stream_once(s, s->p->rate, err);

@@ -73,37 +73,47 @@ struct span {
 	uint64_t start_ns, end_ns, stopped_ns; /* stopped_ns: session_stopped_ns() at the start */
 };
 
+/* Where blocks go. */
+struct stream_routes {
+	struct target *targets; /* of the load: one per device or file */
+	size_t ntargets;
+	struct lane *lanes;
+	size_t nlanes;
+	uint32_t *lane_of;       /* by target */
+	uint64_t *rooms;         /* by target: bytes for data */
+	uint64_t *ends;          /* by target: where what was written ends, 0: nothing was */
+	struct datafile **files; /* by target: made here, or NULL */
+	size_t turn;             /* round robin */
+};
+
+/* How many of them, of a run. */
+struct stream_blocks {
+	uint64_t places, blocks_max, issued, completed, done_bytes;
+	uint64_t room_blocks;          /* that the targets can take or give in a run */
+	uint64_t asked_blocks;         /* by --size, or --time at a rate; UINT64_MAX: as many as come in --time */
+	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
+};
+
 struct stream_run {
 	struct feeder feeder; /* first: next() gets a pointer to it */
 	struct sink sink;
 	struct session *ses;
 	const struct stream_params *p;
 	struct engine *eng;
-	uint64_t depth;         /* in force, for each lane */
-	struct target *targets; /* of the load: one per device or file */
-	size_t ntargets;
-	struct lane *lanes;
-	size_t nlanes;
-	uint32_t *lane_of; /* by target */
-	uint64_t *rooms;   /* by target: bytes for data */
-	uint64_t *ends;    /* by target: where what was written ends, 0: nothing was */
-	size_t turn;       /* round robin */
+	uint64_t depth; /* in force, for each lane */
+	struct stream_routes routes;
+	struct stream_blocks blocks;
 
 	bool is_max;       /* no producer's clock: as fast as the disks take it */
 	bool is_under_way; /* what is reported now is of what came so far */
 	void (*report_so_far)(struct stream_run *s,
 	                      uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct ring ring;
-	uint64_t places, issued, completed, done_bytes, blocks_max;
 	struct span span;
-	uint64_t room_blocks;          /* that the targets can take or give in a run */
-	uint64_t asked_blocks;         /* by --size, or --time at a rate; UINT64_MAX: as many as come in --time */
-	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
 	struct pace pace;
 	struct balance balance;
 	struct balance_judgement judgement; /* of the run that was last, when it was paced */
 	struct host_usage before, after;    /* around the streaming alone */
-	struct datafile **files;            /* made here, one per target of the load, or NULL */
 	uint32_t *free_slots;
 	size_t nfree;
 	uint64_t seed;
@@ -120,10 +130,10 @@ struct stream_run {
 extern const struct opt stream_opts[];
 int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
 bool stream_has_directory(const struct session *ses);
-/* Length of a run; CLOCK_NEVER: as long as --size takes. */
 /* The part of a target that --range leaves, of whole blocks from its beginning. 0, or negative errno. */
 int stream_range(const struct stream_params *p, const struct device *d, uint64_t *ret_first, uint64_t *ret_end,
                  struct err *err);
+/* Length of a run; CLOCK_NEVER: as long as --size takes. */
 uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p);
 
 /* ---- files.c ---- */

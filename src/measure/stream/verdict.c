@@ -16,7 +16,7 @@ static bool is_hidden(const struct stream_run *s)
 {
 	if (s->p->read)
 		return false;
-	for (size_t i = 0; i < s->nlanes; i++)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
 		if (s->p->mode == STREAM_CACHED ||
 		    strncmp(s->ses->devs[i].queue.write_cache, "write through", strlen("write through")) != 0)
 			return true;
@@ -26,7 +26,7 @@ static bool is_hidden(const struct stream_run *s)
 /* Without look-ahead each block waits for the medium, and what does not turn has no reason to read ahead. */
 static bool is_ahead(const struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
 		if (s->p->read && s->ses->devs[i].rotational != 0)
 			return true;
 	return false;
@@ -35,16 +35,16 @@ static bool is_ahead(const struct stream_run *s)
 /* No target was lost or returned errors. */
 static bool is_whole(const struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (s->lanes[i].is_dead || s->lanes[i].faults)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		if (s->routes.lanes[i].is_dead || s->routes.lanes[i].faults)
 			return false;
 	return true;
 }
 
 static bool is_lost(const struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (!s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		if (!s->routes.lanes[i].is_dead)
 			return false;
 	return true;
 }
@@ -52,17 +52,17 @@ static bool is_lost(const struct stream_run *s)
 /* Done, and failed. */
 static uint64_t failed_blocks(const struct stream_run *s)
 {
-	return s->completed - s->done_bytes / s->p->block_bytes;
+	return s->blocks.completed - s->blocks.done_bytes / s->p->block_bytes;
 }
 
 static bool is_all(const struct stream_run *s)
 {
-	return s->completed == s->ring.taken && s->completed == s->ring.blocks_max;
+	return s->blocks.completed == s->ring.taken && s->blocks.completed == s->ring.blocks_max;
 }
 
 int stream_judge(struct stream_run *s, struct err *err)
 {
-	struct balance_more more = { .ring_bytes = (double)s->places * (double)s->p->block_bytes,
+	struct balance_more more = { .ring_bytes = (double)s->blocks.places * (double)s->p->block_bytes,
 		                     .in_turn = s->p->layout == LAYOUT_ROUNDROBIN,
 		                     .is_hidden = is_hidden(s),
 		                     .is_ahead = is_ahead(s),
@@ -71,7 +71,7 @@ int stream_judge(struct stream_run *s, struct err *err)
 	int r;
 
 	if (s->p->read) /* with the targets */
-		more.ends_s = (double)(s->room_blocks * s->p->block_bytes) / s->balance.rate;
+		more.ends_s = (double)(s->blocks.room_blocks * s->p->block_bytes) / s->balance.rate;
 	balance_finish(&s->balance, s->span.end_ns);
 	balance_judge(&s->balance, &more, &s->judgement);
 	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_all(s) || session_is_over(s->ses))
@@ -85,7 +85,7 @@ int stream_judge(struct stream_run *s, struct err *err)
 /* Of what is played the targets are the end. */
 static bool is_cut(const struct stream_run *s)
 {
-	return s->p->read && s->blocks_max == s->room_blocks;
+	return s->p->read && s->blocks.blocks_max == s->blocks.room_blocks;
 }
 
 /* Did the targets end before what was asked for? A recording that is played may, if nobody asked for its length. */
@@ -93,12 +93,12 @@ static bool is_short(const struct stream_run *s)
 {
 	bool is_asked = !s->p->read || s->p->bytes || s->ses->common->time_ns;
 
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (!s->lanes[i].is_full || s->lanes[i].is_dead)
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		if (!s->routes.lanes[i].is_full || s->routes.lanes[i].is_dead)
 			return false;
 	return is_asked && !session_is_over(s->ses) &&
-	       (s->asked_blocks == UINT64_MAX ? s->span.end_ns < s->span.start_ns + stream_time_ns(s->ses, s->p)
-	                                      : s->issued < s->asked_blocks);
+	       (s->blocks.asked_blocks == UINT64_MAX ? s->span.end_ns < s->span.start_ns + stream_time_ns(s->ses, s->p)
+	                                             : s->blocks.issued < s->blocks.asked_blocks);
 }
 
 static bool is_steady(const struct stream_run *s)
@@ -147,19 +147,19 @@ static double lasted_s(const struct stream_run *s)
  */
 static const char *place_text(const struct stream_run *s, char *buf, size_t len)
 {
-	const struct lane *far = &s->lanes[0];
-	const char *each = s->nlanes > 1 ? " of each" : "";
+	const struct lane *far = &s->routes.lanes[0];
+	const char *each = s->routes.nlanes > 1 ? " of each" : "";
 	char from[32], to[32];
 
 	buf[0] = '\0';
-	for (size_t i = 1; i < s->nlanes; i++)
-		if (s->lanes[i].last_offset > far->last_offset)
-			far = &s->lanes[i];
+	for (size_t i = 1; i < s->routes.nlanes; i++)
+		if (s->routes.lanes[i].last_offset > far->last_offset)
+			far = &s->routes.lanes[i];
 	(void)units_bytes_dec(from, sizeof(from), far->first_offset);
-	if (!s->files && far->first_offset == far->start && !s->p->range) {
+	if (!s->routes.files && far->first_offset == far->start && !s->p->range) {
 		(void)units_bytes_dec(to, sizeof(to), far->last_offset - far->start);
 		(void)snprintf(buf, len, " on the first %s%s", to, each);
-	} else if (!s->files) {
+	} else if (!s->routes.files) {
 		(void)units_bytes_dec(to, sizeof(to), far->last_offset);
 		(void)snprintf(buf, len, " from %s to %s%s", from, to, each);
 	}
@@ -178,7 +178,7 @@ static void say_yes(const struct stream_run *s, const char *rate, char *buf, siz
 	                          : "%s was sustained for %s%s%s; the ring held at most %s of %s",
 	               rate, seconds_text(lasted_s(s), held, sizeof(held)), place_text(s, place, sizeof(place)), more,
 	               units_bytes_dec(peak, sizeof(peak), (uint64_t)s->ring.peak_bytes),
-	               units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes));
+	               units_bytes_dec(ring, sizeof(ring), s->blocks.places * s->p->block_bytes));
 }
 
 static void say_no(const struct stream_run *s, const char *rate, char *buf, size_t len)
@@ -187,7 +187,7 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 	const struct ring *r = &s->ring;
 	char ring[32], lost[32], held[32], grows[32], full[32], low[32], high[32];
 
-	(void)units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes);
+	(void)units_bytes_dec(ring, sizeof(ring), s->blocks.places * s->p->block_bytes);
 	(void)seconds_text(lasted_s(s), held, sizeof(held));
 	if (r->nevents)
 		(void)snprintf(buf, len,
@@ -199,10 +199,10 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 		               r->nevents == 1 ? "" : "s", units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
 	else if (is_lost(s))
 		(void)snprintf(buf, len, "%s held for %s, not longer: then %s took no more requests", rate, held,
-		               s->lanes[0].name);
+		               s->routes.lanes[0].name);
 	else if (r->lost_bytes || !is_whole(s))
 		(void)snprintf(buf, len, "%s was not sustained: %" PRIu64 " of %" PRIu64 " blocks could not be %s",
-		               rate, failed_blocks(s), s->completed, s->p->read ? "read" : "written");
+		               rate, failed_blocks(s), s->blocks.completed, s->p->read ? "read" : "written");
 	else if (!is_all(s))
 		(void)snprintf(buf, len, "%s held for %s, not longer", rate, held);
 	else
@@ -223,16 +223,18 @@ static void report_slowest(const struct stream_run *s)
 	const struct balance_judgement *j = &s->judgement;
 	char text[VERDICT_BYTES] = "", can[32], part[32];
 
-	if (s->nlanes > 1 && j->slowest_bytes_per_s > 0.0 && j->all_bytes_per_s < (double)s->ring.rate_bytes_per_s) {
+	if (s->routes.nlanes > 1 && j->slowest_bytes_per_s > 0.0 &&
+	    j->all_bytes_per_s < (double)s->ring.rate_bytes_per_s) {
 		bool in_turn = s->p->layout == LAYOUT_ROUNDROBIN;
 
 		(void)units_rate(can, sizeof(can), j->slowest_bytes_per_s);
 		(void)units_rate(part, sizeof(part),
-		                 in_turn ? (double)s->ring.rate_bytes_per_s / (double)s->nlanes : j->all_bytes_per_s);
+		                 in_turn ? (double)s->ring.rate_bytes_per_s / (double)s->routes.nlanes
+		                         : j->all_bytes_per_s);
 		(void)snprintf(text, sizeof(text),
 		               in_turn ? "%s holds it up: it carries %s, and its part is %s"
 		                       : "%s is the slowest: it carries %s of the %s of all",
-		               s->lanes[j->slowest].name, can, part);
+		               s->routes.lanes[j->slowest].name, can, part);
 	}
 	if (*text)
 		result_figure_text(s->ses->res, "slowest", "what holds it up", text);
@@ -241,11 +243,11 @@ static void report_slowest(const struct stream_run *s)
 /* Which part of each device was streamed over, and that slower zones were not. */
 static void zone_notice(struct stream_run *s)
 {
-	for (size_t i = 0; i < s->nlanes; i++) {
-		const struct lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->routes.nlanes; i++) {
+		const struct lane *l = &s->routes.lanes[i];
 		char from[32], to[32];
 
-		if (s->files || s->ses->devs[i].kind == DEVICE_FILE || s->ses->devs[i].rotational == 0 ||
+		if (s->routes.files || s->ses->devs[i].kind == DEVICE_FILE || s->ses->devs[i].rotational == 0 ||
 		    l->last_offset >= s->ses->devs[i].size_bytes - s->ses->devs[i].size_bytes / 50)
 			continue; /* its slowest zone was covered */
 		result_notice(
@@ -278,7 +280,7 @@ static void say_open(const struct stream_run *s, const char *what, double second
 	(void)seconds_text(seconds, time, sizeof(time));
 	if (s->is_under_way)
 		(void)snprintf(buf, len, "%s has held for %s so far", what, time);
-	else if (s->completed == 0)
+	else if (s->blocks.completed == 0)
 		(void)snprintf(buf, len, "nothing was %s: the run ended before the first block was done",
 		               s->p->read ? "read" : "written");
 	else if (session_is_over(s->ses))
@@ -314,8 +316,8 @@ void stream_report_full_speed(const struct stream_run *s, double rate)
 	(void)seconds_text((double)(s->span.end_ns - s->span.start_ns) * 1e-9, time, sizeof(time));
 	if (failed_blocks(s))
 		(void)snprintf(failed, sizeof(failed), "; %" PRIu64 " of %" PRIu64 " blocks could not be %s",
-		               failed_blocks(s), s->completed, done);
-	if (s->done_bytes)
+		               failed_blocks(s), s->blocks.completed, done);
+	if (s->blocks.done_bytes)
 		(void)snprintf(text, sizeof(text), "%s at full speed for %s%s%s", what, time,
 		               place_text(s, place, sizeof(place)), failed);
 	else
@@ -337,7 +339,7 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
-	} else if (!is_open_ended && s->completed && (is_steady(s) || (is_cut(s) && !is_short(s)))) {
+	} else if (!is_open_ended && s->blocks.completed && (is_steady(s) || (is_cut(s) && !is_short(s)))) {
 		/* all of a recording, whatever one that goes on would do; or for ever */
 		sustained = 1.0;
 		say_yes(s, what, text, sizeof(text));

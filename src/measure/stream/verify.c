@@ -23,7 +23,9 @@ static void check_tick(void *arg, uint64_t now_ns)
 
 	(void)now_ns;
 	session_progress(c->s->ses, "reading back",
-	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->blocks) / (1.0 + c->s->parts_left), NULL);
+	                 (1.0 + c->s->blocks.parts_left * (double)c->at / (double)c->blocks) /
+	                         (1.0 + c->s->blocks.parts_left),
+	                 NULL);
 }
 
 /* The lane that is furthest behind: all end together, and blocks come in much the order in which they were written. */
@@ -32,7 +34,7 @@ static size_t pick_check(const struct check *c)
 	double least = 1.0;
 	size_t best = 0;
 
-	for (size_t i = 0; i < c->s->nlanes; i++) {
+	for (size_t i = 0; i < c->s->routes.nlanes; i++) {
 		const struct check_lane *l = &c->lanes[i];
 		double part = l->blocks ? (double)l->read / (double)l->blocks : 1.0;
 
@@ -56,7 +58,7 @@ static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 	if (c->at == c->blocks)
 		return FEED_END;
 	k = pick_check(c);
-	l = &s->lanes[k];
+	l = &s->routes.lanes[k];
 	req->op = IO_READ;
 	req->target = l->list[l->at_target];
 	req->offset_bytes = l->offset;
@@ -74,7 +76,7 @@ static bool was_written(const struct stream_run *s, const struct io_req *req)
 		const struct result_fault *f = &s->ses->res->faults[i];
 
 		if (f->offset_bytes == req->offset_bytes && !strcmp(f->op, "write") &&
-		    !strcmp(f->target, s->targets[req->target].name))
+		    !strcmp(f->target, s->routes.targets[req->target].name))
 			return false;
 	}
 	return s->ses->res->nfaults < RESULT_FAULTS_MAX;
@@ -84,7 +86,7 @@ static bool was_written(const struct stream_run *s, const struct io_req *req)
 static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
-	struct payload_id expect = stream_placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req);
+	struct payload_id expect = stream_placed_id(c->s, &c->s->routes.lanes[c->s->routes.lane_of[req->target]], req);
 	struct err why = { 0 };
 
 	if (is_fault || !was_written(c->s, req))
@@ -94,15 +96,15 @@ static void check_take(struct sink *sink, const struct io_req *req, bool is_faul
 		return;
 	c->bad++;
 	if (c->reported++ < 20)
-		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->targets[req->target].name,
+		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->routes.targets[req->target].name,
 		              req->offset_bytes, why.text);
 }
 
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err)
 {
 	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
-	struct load load = { .targets = s->targets,
-		             .ntargets = s->ntargets,
+	struct load load = { .targets = s->routes.targets,
+		             .ntargets = s->routes.ntargets,
 		             .feeder = &c.feeder,
 		             .sink = &c.sink,
 		             .on_tick = check_tick,
@@ -110,8 +112,8 @@ int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad,
 	struct load_stats stats;
 	int r;
 
-	for (size_t i = 0; i < s->nlanes; i++) { /* from the start once more, as many blocks as went out */
-		struct lane *l = &s->lanes[i];
+	for (size_t i = 0; i < s->routes.nlanes; i++) { /* from the start once more, as many blocks as went out */
+		struct lane *l = &s->routes.lanes[i];
 
 		c.lanes[i].blocks = l->issued;
 		c.blocks += l->issued;
