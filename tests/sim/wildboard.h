@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The scoreboard (tools/wild): platter's own commands over many disks as they occur, each held against what is true of
- * it. main_wild.c runs them, wildjudge.c holds a document against a disk (wildsurface.c one of `surface`), wildtruth.c
- * knows what is true, wildscore.c adds up.
+ * it. main_wild.c runs them, wildjudge.c holds a document against a disk (wildzones.c, wildgeometry.c, wildsurface.c,
+ * wildsustain.c, wildcheck.c what is of one command), wildtruth.c knows what is true (wildwork.c by putting requests to
+ * a disk), wildcells.c reads documents, wildscore.c adds up.
  */
 #pragma once
 
@@ -54,6 +55,11 @@ enum wild_scale {
 	WILD_PLAIN, /* in the figure's own unit */
 };
 
+/* A figure whose truth is known (if it is), with value and interval as reported; of a table's row, or of the document.
+ */
+void wild_add(json_t *to, const char *name, const double reported[3], struct interval truth, enum wild_scale scale);
+void wild_add_figure(json_t *to, const json_t *doc, const char *name, struct interval truth, enum wild_scale scale);
+
 struct wild_figure {
 	const char *command, *name;
 	const char *member; /* of the truth; NULL: asked below */
@@ -66,12 +72,38 @@ extern const struct wild_figure wild_figures[]; /* ends with name NULL */
 /* What a measurement of places may rightly say of these bytes. */
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end);
 
+/* ---- the disk at work, of which no formula is known: wildwork.c ---- */
+
+#define WILD_QUEUE_MAX     256
+#define WILD_STREAMED_MOST (32u << 20) /* bytes; of what does not rotate, whose requests scatter, more */
+
+/*
+ * n random reads over the whole disk at a depth; ret (may be NULL): the times of those that the media answered, sorted;
+ * *ret_n: of how many. Returns the seconds that they took all in all.
+ */
+double wild_random_s(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n);
+/*
+ * Bytes per second of reading in order as zones does. Where nothing but the media is slow that is the media's rate; in
+ * front of a slow interface, and on what is flat, it depends on blocks and depth, and only the disk at work knows.
+ */
+double wild_streamed(const struct wild_case *c, uint64_t first, uint64_t end, uint64_t block);
+
 /* ---- the document's cells ---- */
 
 double wild_number(const json_t *o, const char *key); /* of an object; NaN: not there, or null */
 const json_t *wild_rows(const json_t *doc, const char *table);
-double wild_cell(const json_t *doc, const char *table, const json_t *row, const char *key);
-const char *wild_text(const json_t *doc, const char *table, const json_t *row, const char *key); /* NULL: none */
+struct wild_row { /* for (struct wild_row row = wild_begin(doc, "zones"); wild_next(&row);) */
+	const json_t *doc, *cells;
+	const char *table;
+	size_t number; /* from 1 */
+};
+struct wild_row wild_begin(const json_t *doc, const char *table);
+bool wild_next(struct wild_row *r);
+struct wild_row wild_last(const json_t *doc, const char *table); /* of a table without rows: no cells */
+double wild_at(const struct wild_row *r, const char *key);
+const char *wild_word(const struct wild_row *r, const char *key);  /* NULL: none */
+const char *wild_figure_word(const json_t *doc, const char *name); /* of a figure that is a text; NULL: none */
+json_t *wild_real(double x);                                       /* null where it is NaN or infinite */
 bool wild_has_notice(const json_t *doc, const char *code);
 
 /* ---- adding up ---- */

@@ -79,15 +79,11 @@ void wild_check_plant(struct sim_disk *sd, const struct profile *p)
 /* What a reason says; NULL: there is no such one. */
 static const char *reason_of(const json_t *doc, const char *rule)
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(wild_rows(doc, "reasons"), i, row)
-	{
-		const char *name = wild_text(doc, "reasons", row, "rule");
+	for (struct wild_row row = wild_begin(doc, "reasons"); wild_next(&row);) {
+		const char *name = wild_word(&row, "rule");
 
 		if (name && strcmp(name, rule) == 0)
-			return wild_text(doc, "reasons", row, "what");
+			return wild_word(&row, "what");
 	}
 	return NULL;
 }
@@ -107,16 +103,11 @@ static double number_of(const json_t *doc, const char *rule)
 
 static void reasons_text(const json_t *doc, char *buf, size_t len)
 {
-	const json_t *row;
-	size_t i;
-
 	buf[0] = '\0';
-	json_array_foreach(wild_rows(doc, "reasons"), i, row)
-	{
+	for (struct wild_row row = wild_begin(doc, "reasons"); wild_next(&row);) {
 		size_t used = strlen(buf);
 
-		(void)snprintf(buf + used, len - used, "%s%s", used ? ", " : "",
-		               wild_text(doc, "reasons", row, "rule"));
+		(void)snprintf(buf + used, len - used, "%s%s", used ? ", " : "", wild_word(&row, "rule"));
 	}
 }
 
@@ -167,17 +158,13 @@ static double share_of_places(const struct wild_case *c, double place_bytes, boo
  * too. */
 static void add_share(const struct wild_case *c, json_t *figures)
 {
-	const json_t *all = json_object_get(c->doc, "figures"),
-		     *ci = json_object_get(json_object_get(c->doc, "intervals"), "bad_places_ratio");
+	const json_t *all = json_object_get(c->doc, "figures");
 	double place = wild_number(all, "scanned_bytes") / wild_number(all, "sampled_places");
 
-	if (!(place > 0.0) || json_array_size(ci) != 2)
-		return;
-	(void)json_array_append_new(figures, json_pack("{s:s,s:f,s:O,s:O,s:f,s:f,s:i}", "name", "bad_places_ratio",
-	                                               "value", wild_number(all, "bad_places_ratio"), "low",
-	                                               json_array_get(ci, 0), "high", json_array_get(ci, 1), "true_low",
-	                                               share_of_places(c, place, false), "true_high",
-	                                               share_of_places(c, place, true), "scale", (int)WILD_PLAIN));
+	if (place > 0.0 && isfinite(wild_number(all, "bad_places_ratio")))
+		wild_add_figure(figures, c->doc, "bad_places_ratio",
+		                (struct interval){ share_of_places(c, place, false), share_of_places(c, place, true) },
+		                WILD_PLAIN);
 }
 
 struct faults {
@@ -247,8 +234,7 @@ json_t *wild_check(const struct wild_case *c)
 	json_t *verdict = wild_judge(c), *list = json_array();
 	struct faults f = { .list = list, .missed = json_object_get(verdict, "missed") };
 
-	if (strcmp(json_string_value(json_object_get(json_object_get(c->doc, "head"), "measurement")) ?: "", "check") !=
-	    0) {
+	if (!wild_is(c, "check")) {
 		json_decref(list);
 		return verdict;
 	}

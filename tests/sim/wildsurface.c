@@ -66,11 +66,6 @@ static bool is_weak(const struct wild_case *c, uint64_t lba)
 	return false;
 }
 
-static double cell(const struct wild_case *c, const json_t *row, const char *key)
-{
-	return wild_cell(c->doc, "slow", row, key);
-}
-
 /*
  * What a row of the table of bad places says: of every sector where it names sectors, of one at least where it names a
  * place. Pending and unchecked ones are left open and say nothing; any other kind of row is false.
@@ -101,14 +96,10 @@ static void false_place(const struct wild_case *c, const struct claim *claim, ui
 
 static void false_places(const struct wild_case *c, json_t *lies)
 {
-	const json_t *rows = wild_rows(c->doc, "slow"), *row;
-	size_t i;
-
-	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
-	{
-		const char *kind = wild_text(c->doc, "slow", row, "kind");
-		uint64_t first = (uint64_t)cell(c, row, "lba");
-		uint64_t end = first + (uint64_t)cell(c, row, "length_bytes") / c->p->logical_sector_bytes;
+	for (struct wild_row row = wild_begin(c->doc, "slow"); wild_next(&row);) {
+		const char *kind = wild_word(&row, "kind");
+		uint64_t first = (uint64_t)wild_at(&row, "lba");
+		uint64_t end = first + (uint64_t)wild_at(&row, "length_bytes") / c->p->logical_sector_bytes;
 
 		bool is_claim = false;
 
@@ -125,15 +116,12 @@ static void false_places(const struct wild_case *c, json_t *lies)
 /* What is said of these sectors: of the first row that has to do with them; exactly: that begins there. */
 static const char *told_of(const struct wild_case *c, uint64_t lba, uint64_t count, bool is_exact)
 {
-	const json_t *rows = wild_rows(c->doc, "slow"), *row;
 	const char *told = "nothing";
-	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
-	{
-		double first = cell(c, row, "offset_bytes") / c->p->logical_sector_bytes;
-		double end = first + cell(c, row, "length_bytes") / c->p->logical_sector_bytes;
-		const char *kind = wild_text(c->doc, "slow", row, "kind");
+	for (struct wild_row row = wild_begin(c->doc, "slow"); wild_next(&row);) {
+		double first = wild_at(&row, "offset_bytes") / c->p->logical_sector_bytes;
+		double end = first + wild_at(&row, "length_bytes") / c->p->logical_sector_bytes;
+		const char *kind = wild_word(&row, "kind");
 
 		if (!kind || !(first < (double)(lba + count) && end > (double)lba))
 			continue;

@@ -145,23 +145,12 @@ static double minute(const struct profile *p, double r)
 	                              : (double)NAN;
 }
 
-static json_t *real(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
 static void add(const struct wild_case *c, json_t *figures, const char *name, struct stats_estimate truth)
 {
-	const json_t *ci = json_object_get(json_object_get(c->doc, "intervals"), name);
-	double told = wild_number(json_object_get(c->doc, "figures"), name);
+	struct interval range = { fmin(truth.ci.low, truth.ci.high), fmax(truth.ci.low, truth.ci.high) };
 
 	if (isfinite(truth.value))
-		(void)json_array_append_new(
-			figures, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:i}", "name", name, "value", real(told), "low",
-		                           real(ci ? json_number_value(json_array_get(ci, 0)) : (double)NAN), "high",
-		                           real(ci ? json_number_value(json_array_get(ci, 1)) : (double)NAN),
-		                           "true_low", real(fmin(truth.ci.low, truth.ci.high)), "true_high",
-		                           real(fmax(truth.ci.low, truth.ci.high)), "scale", WILD_RATIO));
+		wild_add_figure(figures, c->doc, name, range, WILD_RATIO);
 }
 
 /* What follows from a rate that is known that well. */
@@ -171,16 +160,9 @@ static struct stats_estimate from(const struct profile *p, const struct stats_es
 	return (struct stats_estimate){ of(p, r->value), { of(p, r->ci.low), of(p, r->ci.high) } };
 }
 
-bool wild_is(const struct wild_case *c, const char *command)
-{
-	const char *name = json_string_value(json_object_get(json_object_get(c->doc, "head"), "measurement"));
-
-	return name && strcmp(name, command) == 0;
-}
-
 size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, json_t *missed)
 {
-	const char *told = json_string_value(json_object_get(json_object_get(c->doc, "figures"), "limited_by"));
+	const char *told = wild_figure_word(c->doc, "limited_by");
 	const char *cause = cause_of(c->p);
 	struct stats_estimate r, last;
 

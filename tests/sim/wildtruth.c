@@ -16,81 +16,26 @@
 
 #define READS_OF_TRUTH 20000
 #define QUEUED_READS   6000 /* of what turns; of what does not ten times as many, as they differ by more */
-#define QUEUE_MAX      256
 #define NEAR_INTERFACE \
 	0.7 /* the media's rate as a part of the interface's, from which on one request waits for the other */
-#define STREAMED_MOST    (32u << 20)
-#define STREAMED_FLAT    (256u << 20) /* of what does not rotate, whose requests scatter */
-#define STREAMED_LEAD    (8u << 20)
 #define STREAMED_BLOCK   (1u << 20) /* of zones, where not less, and how many at once */
 #define STREAMED_SMALL   (64u << 10)
-#define STREAMED_DEPTH   4
 #define STREAMED_LOW     0.995 /* scatter of so few bytes */
 #define MEAN_PLACES      32
 #define MEAN_PLACES_FLAT 128 /* a part that is not stored may begin anywhere */
+
+/* A truth that is one expression. */
+#define TRUTH(name, expression)                                \
+	static struct interval name(const struct wild_case *c) \
+	{                                                      \
+		return expression;                             \
+	}
 
 static const struct interval none = { NAN, NAN };
 
 static struct interval just(double x)
 {
 	return (struct interval){ x, x };
-}
-
-/* ---- cells ---- */
-
-double wild_number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-const json_t *wild_rows(const json_t *doc, const char *table)
-{
-	return json_object_get(json_object_get(json_object_get(doc, "tables"), table), "rows");
-}
-
-static const json_t *cell(const json_t *doc, const char *table, const json_t *row, const char *key)
-{
-	const json_t *columns = json_object_get(json_object_get(json_object_get(doc, "tables"), table), "columns"),
-		     *column;
-	size_t i;
-
-	json_array_foreach((json_t *)(uintptr_t)columns, i, column)
-	{
-		const char *name = json_string_value(json_object_get(column, "key"));
-
-		if (name && strcmp(name, key) == 0)
-			return json_array_get(row, i);
-	}
-	return NULL;
-}
-
-double wild_cell(const json_t *doc, const char *table, const json_t *row, const char *key)
-{
-	const json_t *v = cell(doc, table, row, key);
-
-	return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-const char *wild_text(const json_t *doc, const char *table, const json_t *row, const char *key)
-{
-	return json_string_value(cell(doc, table, row, key));
-}
-
-bool wild_has_notice(const json_t *doc, const char *code)
-{
-	const json_t *notices = json_object_get(doc, "notices"), *n;
-	size_t i;
-
-	json_array_foreach((json_t *)(uintptr_t)notices, i, n)
-	{
-		const char *c = json_string_value(json_object_get(n, "code"));
-
-		if (c && strcmp(c, code) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* What a limit in front of the disk leaves in the long run, and others beside it; infinity: there is none. */
@@ -102,87 +47,7 @@ static double lasting(const struct profile *p)
 	return fmin(bytes, ops) * (1 - p->path.other_share);
 }
 
-/* ---- a disk at work: what random reads take ---- */
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Without what ends a disk, and what fails by number: the time of the good ones is wanted. */
-static struct disk *fresh_disk(const struct profile *p, uint64_t seed, bool is_limited)
-{
-	struct profile q;
-	struct disk *d;
-
-	if (profile_copy(&q, p) < 0)
-		return NULL;
-	q.faults.nfails = 0;
-	q.faults.gone_at_s = (double)INFINITY;
-	q.faults.gone_at_request = 0;
-	if (!is_limited)
-		q.path.limit_bytes_per_s = q.path.limit_ops = 0;
-	q.seed = rng_mix(p->seed + seed);
-	d = disk_new(&q, 0);
-	profile_done(&q);
-	return d;
-}
-
-static struct disk_req random_read(struct rng *r, const struct profile *p, uint64_t size, uint32_t tag, uint32_t *tags)
-{
-	uint32_t len = p->physical_sector_bytes > 4096 ? p->physical_sector_bytes : 4096;
-
-	return (struct disk_req){
-		.op = DISK_READ, .len_bytes = len, .offset_bytes = rng_below(r, size / len) * len, .owner = &tags[tag]
-	};
-}
-
-/*
- * n random reads over the whole disk at a depth; ret (may be NULL): the times of those that the media answered, sorted;
- * *ret_n: of how many. Returns the seconds that they took all in all.
- */
-static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
-{
-	struct disk *d = fresh_disk(c->p, 1, true);
-	uint64_t now = 1, size = geometry_bytes(c->g);
-	uint32_t tags[QUEUE_MAX] = { 0 };
-	struct disk_done done;
-	size_t got = 0, all = 0;
-	struct rng r;
-
-	*ret_n = 0;
-	if (!d)
-		return (double)NAN;
-	rng_init(&r, c->p->seed, 0x7272);
-	for (uint32_t i = 0; i < depth; i++) {
-		struct disk_req req = random_read(&r, c->p, size, i, tags);
-
-		(void)disk_submit(d, now, &req);
-	}
-	while (all < n) {
-		uint64_t event = disk_next_event_ns(d), next = disk_next_done_ns(d);
-
-		if (event == DISK_NEVER && next == DISK_NEVER)
-			break;
-		now = event < next ? event : next;
-		disk_advance(d, now);
-		while (disk_pop_done(d, now, &done)) {
-			struct disk_req req = random_read(&r, c->p, size, 0, tags);
-
-			all++;
-			if (done.res >= 0 && (done.how == HOW_MEDIA || c->p->kind != DISK_ROTATING) && ret)
-				ret[got++] = (double)(done.done_ns - done.arrival_ns);
-			(void)disk_submit(d, now, &req);
-		}
-	}
-	disk_free(d);
-	if (ret)
-		qsort(ret, got, sizeof(*ret), by_size);
-	*ret_n = got;
-	return (double)now * 1e-9;
-}
+/* ---- what random reads take ---- */
 
 /* The times of one disk are asked for several figures in a row. */
 static const double *random_times(const struct wild_case *c, size_t *ret_n)
@@ -192,7 +57,7 @@ static const double *random_times(const struct wild_case *c, size_t *ret_n)
 	static size_t n;
 
 	if (of != c->g)
-		(void)work(c, 1, READS_OF_TRUTH, times, &n);
+		(void)wild_random_s(c, 1, READS_OF_TRUTH, times, &n);
 	of = c->g;
 	*ret_n = n;
 	return times;
@@ -226,31 +91,20 @@ static struct interval random_quantile(const struct wild_case *c, double q)
 	return (struct interval){ t[(size_t)fmax(0, at - se)], t[(size_t)fmin((double)n - 1, at + se)] };
 }
 
-static struct interval random_p50(const struct wild_case *c)
-{
-	return random_quantile(c, 0.5);
-}
-
-static struct interval random_p95(const struct wild_case *c)
-{
-	return random_quantile(c, 0.95);
-}
-
-static struct interval random_p99(const struct wild_case *c)
-{
-	return random_quantile(c, 0.99);
-}
+TRUTH(random_p50, random_quantile(c, 0.5))
+TRUTH(random_p95, random_quantile(c, 0.95))
+TRUTH(random_p99, random_quantile(c, 0.99))
 
 static struct interval queue_gain(const struct wild_case *c)
 {
-	const json_t *rows = wild_rows(c->doc, "queue"), *last = json_array_get(rows, json_array_size(rows) - 1);
-	double depth = wild_cell(c->doc, "queue", last, "depth"), one, deep;
+	struct wild_row last = wild_last(c->doc, "queue");
+	double depth = wild_at(&last, "depth"), one, deep;
 	size_t n, reads = c->p->kind == DISK_ROTATING ? QUEUED_READS : 10 * QUEUED_READS;
 
-	if (!(depth >= 2 && depth <= QUEUE_MAX) || isfinite(lasting(c->p)))
+	if (!(depth >= 2 && depth <= WILD_QUEUE_MAX) || isfinite(lasting(c->p)))
 		return none;
-	one = work(c, 1, reads, NULL, &n);
-	deep = work(c, (uint32_t)depth, reads, NULL, &n);
+	one = wild_random_s(c, 1, reads, NULL, &n);
+	deep = wild_random_s(c, (uint32_t)depth, reads, NULL, &n);
 	return (struct interval){ one / deep * 0.995, one / deep * 1.005 };
 }
 
@@ -277,20 +131,9 @@ static struct interval seek_part(const struct wild_case *c, double part)
 	return (struct interval){ truth_seek_ns(c->g, s.low * part), truth_seek_ns(c->g, s.high * part) };
 }
 
-static struct interval seek_track(const struct wild_case *c)
-{
-	return just(truth_seek_track_ns(c->g));
-}
-
-static struct interval seek_third(const struct wild_case *c)
-{
-	return seek_part(c, 1.0 / 3);
-}
-
-static struct interval seek_full(const struct wild_case *c)
-{
-	return seek_part(c, 1);
-}
+TRUTH(seek_track, just(truth_seek_track_ns(c->g)))
+TRUTH(seek_third, seek_part(c, 1.0 / 3))
+TRUTH(seek_full, seek_part(c, 1))
 
 static struct interval seek_average(const struct wild_case *c)
 {
@@ -300,10 +143,7 @@ static struct interval seek_average(const struct wild_case *c)
 		                  truth_seek_average_of_ns(c->g, (uint32_t)s.high + 1) };
 }
 
-static struct interval write_settle(const struct wild_case *c)
-{
-	return just(c->p->seek.write_settle_ms * 1e6);
-}
+TRUTH(write_settle, just(c->p->seek.write_settle_ms * 1e6))
 
 static struct interval longer(const struct wild_case *c, struct interval read)
 {
@@ -323,19 +163,14 @@ static struct interval with_overhead(const struct wild_case *c, struct interval 
 	return (struct interval){ seek.low + overhead(c).low, seek.high + overhead(c).high };
 }
 
-#define SEEK_PLUS(name, more, of)                              \
-	static struct interval name(const struct wild_case *c) \
-	{                                                      \
-		return more(c, of(c));                         \
-	}
-SEEK_PLUS(write_track, longer, seek_track)
-SEEK_PLUS(write_average, longer, seek_average)
-SEEK_PLUS(write_third, longer, seek_third)
-SEEK_PLUS(write_full, longer, seek_full)
-SEEK_PLUS(arrival_track, with_overhead, seek_track)
-SEEK_PLUS(arrival_average, with_overhead, seek_average)
-SEEK_PLUS(arrival_third, with_overhead, seek_third)
-SEEK_PLUS(arrival_full, with_overhead, seek_full)
+TRUTH(write_track, longer(c, seek_track(c)))
+TRUTH(write_average, longer(c, seek_average(c)))
+TRUTH(write_third, longer(c, seek_third(c)))
+TRUTH(write_full, longer(c, seek_full(c)))
+TRUTH(arrival_track, with_overhead(c, seek_track(c)))
+TRUTH(arrival_average, with_overhead(c, seek_average(c)))
+TRUTH(arrival_third, with_overhead(c, seek_third(c)))
+TRUTH(arrival_full, with_overhead(c, seek_full(c)))
 
 /* ---- rates ---- */
 
@@ -350,68 +185,20 @@ static double fastest(const struct profile *p)
 	return most * p->physical_sector_bytes * p->spindle.rpm / 60;
 }
 
-static struct interval rate_of(const struct wild_case *c, const char *table, const json_t *row)
+static struct interval rate_of(const struct wild_case *c, const struct wild_row *row)
 {
-	double first = wild_cell(c->doc, table, row, "first_byte"), last = wild_cell(c->doc, table, row, "last_byte");
+	double first = wild_at(row, "first_byte"), last = wild_at(row, "last_byte");
 
 	if (!(first >= 0 && last >= first && last < (double)geometry_bytes(c->g)))
 		return none;
 	return wild_rate(c, (uint64_t)first, (uint64_t)last + 1);
 }
 
-/*
- * Bytes per second of reading in order as zones does. Where nothing but the media is slow that is the media's rate; in
- * front of a slow interface, and on what is flat, it depends on blocks and depth, and only the disk at work knows.
- */
-static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, uint64_t block)
-{
-	struct disk *d = fresh_disk(c->p, first + 1, false);
-	uint64_t now = 1, at, from_ns = 0, to_ns = 0, moved = 0, sector = c->p->physical_sector_bytes, stop;
-	uint64_t most = c->p->kind == DISK_ROTATING ? STREAMED_MOST : STREAMED_FLAT;
-	uint32_t tag = 0;
-	struct disk_done done = { 0 };
-
-	if (!d)
-		return (double)NAN;
-	end = end - first > most ? first + most : end;
-	/* On behind the end, so that the last that count are not alone. */
-	stop = end + STREAMED_DEPTH * block;
-	stop = stop < geometry_bytes(c->g) ? stop : geometry_bytes(c->g);
-	at = first = first > STREAMED_LEAD ? (first - STREAMED_LEAD) / sector * sector : 0;
-	for (uint32_t in_flight = 0; !to_ns && (at < stop || in_flight);) {
-		for (; in_flight < STREAMED_DEPTH && at < stop; in_flight++) {
-			uint64_t len = stop - at < block ? (stop - at + sector - 1) / sector * sector : block;
-			struct disk_req req = {
-				.op = DISK_READ, .len_bytes = (uint32_t)len, .offset_bytes = at, .owner = &tag
-			};
-
-			(void)disk_submit(d, now, &req);
-			at += len;
-		}
-		now = disk_next_event_ns(d) < disk_next_done_ns(d) ? disk_next_event_ns(d) : disk_next_done_ns(d);
-		if (now == DISK_NEVER)
-			break;
-		disk_advance(d, now);
-		for (; !to_ns && disk_pop_done(d, now, &done); in_flight--) {
-			uint64_t done_to = done.req.offset_bytes + done.req.len_bytes;
-
-			moved += from_ns ? done.req.len_bytes : 0;
-			if (!from_ns && done_to >= first + STREAMED_LEAD)
-				from_ns = done.done_ns;
-			else if (done_to >= end)
-				to_ns = done.done_ns;
-		}
-	}
-	disk_free(d);
-	return to_ns > from_ns ? (double)moved * 1e9 / (double)(to_ns - from_ns) : (double)NAN;
-}
-
 /* Of the requests at the run's end. */
 static double request_bytes(const struct wild_case *c)
 {
-	const json_t *rows = wild_rows(c->doc, "layouts");
-	const json_t *row = json_array_get(rows, json_array_size(rows) - 1);
-	double bytes = row ? wild_cell(c->doc, "layouts", row, "request_bytes") : (double)NAN;
+	struct wild_row last = wild_last(c->doc, "layouts");
+	double bytes = wild_at(&last, "request_bytes");
 
 	return bytes > 0 ? bytes : (double)STREAMED_SMALL;
 }
@@ -443,8 +230,8 @@ struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t en
 
 	if (is_media_bound(c->p))
 		return (struct interval){ fmin(limit, with_freezes(c, rate)), rate };
-	large = streamed(c, first, end, is_striped ? (uint64_t)request_bytes(c) : STREAMED_BLOCK);
-	small = is_striped ? large : streamed(c, first, end, STREAMED_SMALL);
+	large = wild_streamed(c, first, end, is_striped ? (uint64_t)request_bytes(c) : STREAMED_BLOCK);
+	small = is_striped ? large : wild_streamed(c, first, end, STREAMED_SMALL);
 	if (c->p->kind != DISK_ROTATING) /* which has no media's rate */
 		rate = large;
 	low = fmin(rate, fmin(large, small));
@@ -454,33 +241,18 @@ struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t en
 /* Of the very bytes that the figure speaks of. */
 static struct interval spot(const struct wild_case *c, const char *figure)
 {
-	const json_t *rows = wild_rows(c->doc, "spots"), *row;
-	size_t i;
-
-	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
-	{
-		const char *of = wild_text(c->doc, "spots", row, "figure");
+	for (struct wild_row row = wild_begin(c->doc, "spots"); wild_next(&row);) {
+		const char *of = wild_word(&row, "figure");
 
 		if (of && strcmp(of, figure) == 0)
-			return rate_of(c, "spots", row);
+			return rate_of(c, &row);
 	}
 	return none;
 }
 
-static struct interval spot_start(const struct wild_case *c)
-{
-	return spot(c, "start");
-}
-
-static struct interval spot_middle(const struct wild_case *c)
-{
-	return spot(c, "middle");
-}
-
-static struct interval spot_end(const struct wild_case *c)
-{
-	return spot(c, "end");
-}
+TRUTH(spot_start, spot(c, "start"))
+TRUTH(spot_middle, spot(c, "middle"))
+TRUTH(spot_end, spot(c, "end"))
 
 static struct interval end_to_start(const struct wild_case *c)
 {
@@ -528,7 +300,7 @@ static struct interval mean_rate(const struct wild_case *c)
 	if (!g)
 		return none;
 	for (uint32_t i = 0; i < places; i++) {
-		uint64_t part = size / places, bytes = part < STREAMED_MOST ? part : STREAMED_MOST;
+		uint64_t part = size / places, bytes = part < WILD_STREAMED_MOST ? part : WILD_STREAMED_MOST;
 		uint64_t first = (part * i + (part - bytes) / 2) / align * align;
 		struct interval rate = wild_rate(&without, first, first + bytes);
 
@@ -562,13 +334,10 @@ static struct interval read_all(const struct wild_case *c)
 
 static struct interval lowest(const struct wild_case *c)
 {
-	const json_t *rows = wild_rows(c->doc, "curve"), *row;
 	struct interval least = none;
-	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
-	{
-		struct interval rate = rate_of(c, "curve", row);
+	for (struct wild_row row = wild_begin(c->doc, "curve"); wild_next(&row);) {
+		struct interval rate = rate_of(c, &row);
 
 		if (isfinite(rate.low) && !(rate.high >= least.high))
 			least = rate;
@@ -583,10 +352,7 @@ static struct interval drift(const struct wild_case *c)
 
 /* ---- geometry ---- */
 
-static struct interval period(const struct wild_case *c)
-{
-	return just(truth_period_ns(c->g));
-}
+TRUTH(period, just(truth_period_ns(c->g)))
 
 static bool has_spares(const struct profile *p)
 {
@@ -648,30 +414,11 @@ static struct interval size_at(const struct wild_case *c, const char *figure, do
 	return just(nearest);
 }
 
-static struct interval size_start(const struct wild_case *c)
-{
-	return size_at(c, "start_sectors_per_track", 0);
-}
-
-static struct interval size_middle(const struct wild_case *c)
-{
-	return size_at(c, "middle_sectors_per_track", 0.5);
-}
-
-static struct interval size_end(const struct wild_case *c)
-{
-	return size_at(c, "end_sectors_per_track", 1);
-}
-
-static struct interval cyl_skew(const struct wild_case *c)
-{
-	return just(c->p->zones[0].cyl_skew);
-}
-
-static struct interval head_skew(const struct wild_case *c)
-{
-	return just(c->p->surfaces > 1 ? c->p->zones[0].head_skew : (double)NAN);
-}
+TRUTH(size_start, size_at(c, "start_sectors_per_track", 0))
+TRUTH(size_middle, size_at(c, "middle_sectors_per_track", 0.5))
+TRUTH(size_end, size_at(c, "end_sectors_per_track", 1))
+TRUTH(cyl_skew, just(c->p->zones[0].cyl_skew))
+TRUTH(head_skew, just(c->p->surfaces > 1 ? c->p->zones[0].head_skew : (double)NAN))
 
 static struct interval of_media_cache(const struct wild_case *c, const char *member)
 {
@@ -685,10 +432,7 @@ static struct interval cache_entries(const struct wild_case *c)
 	return just(fmin(entries, room)); /* whichever is full first */
 }
 
-static struct interval band(const struct wild_case *c)
-{
-	return of_media_cache(c, "shingle_band_bytes");
-}
+TRUTH(band, of_media_cache(c, "shingle_band_bytes"))
 
 /* ---- buffer ---- */
 
@@ -721,10 +465,7 @@ static double segment_bytes(const struct profile *p)
 	return (double)(p->cache.bytes / (p->cache.sizing == CACHE_FIXED ? p->cache.segments : 2) / sector * sector);
 }
 
-static struct interval buffer_segment(const struct wild_case *c)
-{
-	return has_fixed_segments(c) ? just(segment_bytes(c->p)) : none;
-}
+TRUTH(buffer_segment, has_fixed_segments(c) ? just(segment_bytes(c->p)) : none)
 
 static struct interval buffer_size(const struct wild_case *c)
 {
