@@ -6,29 +6,35 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define CYLINDER_MOST 22 /* tracks of a cylinder: no drive has more surfaces */
-#define CELLS         64
-#define NONSENSE      0.05 /* of the pairs, as in ahead.c */
-#define SPREAD        0.12 /* of what the arm takes longer, that a pair may be off (a choice) */
+#define CELLS    32
+#define NONSENSE 0.05 /* of the pairs, as in ahead.c */
+#define SPREAD   0.06 /* of what the arm takes longer, that a pair may be off (a choice) */
+#define ROUGH    3.0  /* times that in the first round, which knows one bend only */
+#define HARDLY   18.0 /* in the logarithm: an order that is so much less likely is not looked at again (a choice) */
+#define PARTS    6
 
-static const double shares[] = { 0.1, 0.5, 0.9 }; /* of the pairs, that lie on one surface */
-/* How tracks follow each other: that many surfaces, and as many tracks to the next cylinder, or one. Steps by which the
- * arm's time over three tracks differs by less than a pair is known; below 1 the arm's time rises by less than the
- * curve says of far ones. */
-static const struct order {
-	double surfaces, tracks;
-} orders[] = { { 0.5, 1 }, { 1, 1 },  { 1.5, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 6, 1 },
-	       { 8, 1 },   { 12, 1 }, { 16, 1 },  { 2, 2 }, { 4, 4 }, { 8, 8 }, { 16, 16 } };
+/* How tracks follow each other: surfaces, and tracks of a band of each; 0: cylinder by cylinder. */
+static const double surfaces[] = { 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 21 }, bands[] = { 0, 12, 40, 150, 600 };
+/* What the arm takes longer, of what the curve says of farther moves: it bends there. */
+static const double bends[] = { 0.8, 0.87, 0.94, 1.01, 1.08 };
+#define ORDERS (ARRAY_LEN(surfaces) * ARRAY_LEN(bands) * ARRAY_LEN(bends))
+
+/* Where the second place of a pair may lie, seen from the first. */
+struct part {
+	double share, more; /* more: the arm takes than to the next cylinder; negative: it need not move */
+	bool is_other;      /* surface */
+};
 
 struct next {
 	const struct near_pairs *pairs;
 	double fitted, scale; /* what is believed of it before */
 	double rise;          /* of the arm's time with the root of the cylinders, of one surface */
 	double range;         /* in which what is nonsense lies */
+	double spread;        /* of what the arm takes longer, that a pair may be off */
 	double low, step, head_low, head_step;
 	double post[CELLS];
-	double arm[ARRAY_LEN(orders)][NEAR_PAIRS]; /* densities at one time to the next cylinder */
-	double head[CELLS][NEAR_PAIRS];            /* and at the times of a change of heads */
+	double head[NEAR_PAIRS][CELLS]; /* densities at the times of a change of heads */
+	double order[ORDERS];           /* log posterior of each, but for a constant */
 };
 
 static double density(double off, double scale)
@@ -36,25 +42,46 @@ static double density(double off, double scale)
 	return arrival_t4_density(off / scale) / scale;
 }
 
-/* Over more tracks than a cylinder holds the order may be another by then: the arm crosses one to that many cylinders.
- */
-static double arm_density(const struct next *f, const struct near_pair *p, double time, const struct order *o)
+static double more_at(double rise, double cylinders)
 {
-	const double off = p->ns - time, se = hypot(p->se, f->step / 3.0);
-	double more = f->rise * sqrt(o->surfaces) * (fmax(sqrt((double)p->tracks / o->tracks), 1.0) - 1.0);
-	double by_order = density(off - more, hypot(se, SPREAD * more));
-
-	if (p->tracks <= CYLINDER_MOST)
-		return by_order;
-	more = fmax(f->rise * sqrt(CYLINDER_MOST) * (sqrt((double)p->tracks) - 1.0), se);
-	return (by_order + (arrival_t4_cdf(off / se) - arrival_t4_cdf((off - more) / se)) / more) / 2.0;
+	return cylinders < 0.5 ? -1.0 : rise * (sqrt(fmax(cylinders, 1.0)) - 1.0);
 }
 
-static void arm_densities(struct next *f, double time)
+static size_t by_cylinders(double heads, double rise, double tracks, struct part *ret)
 {
-	for (size_t b = 0; b < ARRAY_LEN(orders); b++)
-		for (size_t i = 0; i < f->pairs->n; i++)
-			f->arm[b][i] = arm_density(f, &f->pairs->v[i], time, &orders[b]);
+	double whole = floor(tracks / heads), beyond = tracks / heads - whole;
+
+	if (beyond < 1e-6) {
+		ret[0] = (struct part){ 1.0, more_at(rise, whole), false };
+		return 1;
+	}
+	ret[0] = (struct part){ 1.0 - beyond, more_at(rise, whole), true };
+	ret[1] = (struct part){ 0.9 * beyond, more_at(rise, whole + 1.0), true };
+	ret[2] = (struct part){ 0.1 * beyond, more_at(rise, whole + 1.0), false }; /* heads may alternate */
+	return 3;
+}
+
+static size_t by_bands(double heads, double band, double rise, double tracks, struct part *ret)
+{
+	const double reach = fmin(tracks, band), middle = fmax(tracks / heads, reach / 2.0),
+		     stays = tracks < band           ? 1.0 - tracks / band
+	                     : tracks > heads * band ? 1.0 / heads
+	                                             : 0.0;
+	size_t n = 0;
+
+	ret[n++] = (struct part){ stays, more_at(rise, tracks < band ? tracks : middle), false };
+	for (double k = -0.375; k < 0.5; k += 0.25)
+		ret[n++] = (struct part){ (1.0 - stays) / 4.0, more_at(rise, middle + k * reach), heads > 1.0 };
+	return n;
+}
+
+static size_t parts_of(const struct next *f, size_t order, double tracks, struct part *ret)
+{
+	const double heads = surfaces[order / ARRAY_LEN(bends) / ARRAY_LEN(bands)],
+		     band = bands[order / ARRAY_LEN(bends) % ARRAY_LEN(bands)],
+		     rise = f->rise * bends[order % ARRAY_LEN(bends)] * sqrt(heads);
+
+	return band > 0.0 ? by_bands(heads, band, rise, tracks, ret) : by_cylinders(heads, rise, tracks, ret);
 }
 
 static double head_at(const struct next *f, size_t cell)
@@ -66,54 +93,98 @@ static void head_densities(struct next *f)
 {
 	for (size_t k = 0; k < CELLS; k++)
 		for (size_t i = 0; i < f->pairs->n; i++)
-			f->head[k][i] = density(f->pairs->v[i].ns - head_at(f, k),
+			f->head[i][k] = density(f->pairs->v[i].ns - head_at(f, k),
 			                        hypot(f->pairs->v[i].se, f->head_step / 3.0));
 }
 
-/* Of all pairs, as a logarithm. */
-static double log_likely(const struct next *f, double time, size_t cell, double share, const double *arm)
+/* One pair, at all times of a change of heads: a part on another surface is there with the later of head and arm. */
+static void pair_likely(const struct next *f, size_t i, size_t order, double time, double *product)
 {
-	const bool is_quick = head_at(f, cell) < time;
-	double sum = 0.0, product = 1.0;
+	const struct near_pair *p = &f->pairs->v[i];
+	struct part part[PARTS];
+	const size_t n = parts_of(f, order, (double)p->tracks, part);
+	double by_arm = 0.0, by_head = 0.0, turns[CELLS + 1] = { 0.0 }, ends[CELLS + 1] = { 0.0 };
 
+	for (size_t j = 0; j < n; j++) {
+		const double more = fmax(part[j].more, 0.0), arm = part[j].more < 0.0 ? 0.0 : time + more,
+			     likely = part[j].share *
+		                      density(p->ns - arm, hypot(hypot(p->se, f->step / 3.0), f->spread * more)),
+			     from = fmin(fmax((arm - f->head_low) / f->head_step + 0.5, 0.0), CELLS);
+
+		by_arm += likely;
+		if (!part[j].is_other)
+			continue;
+		ends[(size_t)from] += likely;
+		turns[(size_t)from] += part[j].share;
+	}
+	for (size_t k = 0; k < CELLS; k++) {
+		by_arm -= ends[k];
+		by_head += turns[k];
+		product[k] *= NONSENSE + (1.0 - NONSENSE) * f->range * (by_arm + by_head * f->head[i][k]);
+	}
+}
+
+/* Of all pairs, the time of a change of heads any: as a logarithm. */
+static double log_likely(const struct next *f, size_t order, double time)
+{
+	double sum[CELLS] = { 0.0 }, product[CELLS], most = -INFINITY, all = 0.0;
+
+	for (size_t k = 0; k < CELLS; k++)
+		product[k] = 1.0;
 	for (size_t i = 0; i < f->pairs->n; i++) {
-		double other = is_quick && f->pairs->v[i].tracks > CYLINDER_MOST ? 0.0 : f->head[cell][i];
-
-		product *= NONSENSE + (1.0 - NONSENSE) * f->range * (share * arm[i] + (1.0 - share) * other);
-		if (i % 16 == 15) {
-			sum += log(product);
-			product = 1.0;
+		pair_likely(f, i, order, time, product);
+		for (size_t k = 0; k < CELLS && (i % 16 == 15 || i + 1 == f->pairs->n); k++) {
+			sum[k] += log(product[k]);
+			product[k] = 1.0;
 		}
 	}
-	return sum + log(product);
+	for (size_t k = 0; k < CELLS; k++)
+		most = fmax(most, sum[k]);
+	for (size_t k = 0; k < CELLS; k++)
+		all += exp(sum[k] - most);
+	return most + log(all);
+}
+
+/* The same order with the usual one of the bends. */
+static size_t usual_bend(size_t order)
+{
+	return order - order % ARRAY_LEN(bends) + ARRAY_LEN(bends) / 2;
+}
+
+/* Which orders are looked at first: one surface has no bands. */
+static bool is_first(size_t order)
+{
+	const size_t of = order / ARRAY_LEN(bends);
+
+	return usual_bend(order) == order && (of == 0 || of >= ARRAY_LEN(bands));
 }
 
 static void posterior(struct next *f)
 {
-	double log_post[CELLS], most = -INFINITY, all = 0.0;
+	double likely[CELLS][ORDERS], before[ORDERS], most = -INFINITY, all = 0.0;
 
-	for (size_t j = 0; j < CELLS; j++) {
-		double time = f->low + ((double)j + 0.5) * f->step, z = (time - f->fitted) / f->scale, sum = 0.0,
-		       peak = -INFINITY;
+	for (size_t o = 0; o < ORDERS; o++) {
+		before[o] = f->order[o];
+		f->order[o] = -INFINITY;
+		for (size_t j = 0; j < CELLS; j++) {
+			const double time = f->low + ((double)j + 0.5) * f->step, z = (time - f->fitted) / f->scale;
 
-		arm_densities(f, time);
-		for (size_t n = 0; n < CELLS * ARRAY_LEN(orders) * ARRAY_LEN(shares); n++) {
-			double one = log_likely(f, time, n % CELLS, shares[n / CELLS % ARRAY_LEN(shares)],
-			                        f->arm[n / CELLS / ARRAY_LEN(shares)]);
-
-			if (one > peak) {
-				sum *= exp(peak - one);
-				peak = one;
-			}
-			sum += exp(one - peak);
+			likely[j][o] = before[o] > -HARDLY ? log_likely(f, o, time) - 2.5 * log(1.0 + z * z / 4.0)
+			                                   : -(double)INFINITY;
+			f->order[o] = fmax(f->order[o], likely[j][o]);
 		}
-		log_post[j] = peak + log(sum) - 2.5 * log(1.0 + z * z / 4.0);
-		most = fmax(most, log_post[j]);
+		most = fmax(most, f->order[o]);
+	}
+	for (size_t j = 0; j < CELLS; j++) {
+		f->post[j] = 0.0;
+		for (size_t o = 0; o < ORDERS; o++)
+			f->post[j] += exp(likely[j][o] - most) * (usual_bend(o) == o ? 2.0 : 1.0);
+		all += f->post[j];
 	}
 	for (size_t j = 0; j < CELLS; j++)
-		all += f->post[j] = exp(log_post[j] - most);
-	for (size_t j = 0; j < CELLS; j++)
 		f->post[j] /= all;
+	for (size_t o = 0; o < ORDERS; o++)
+		f->order[o] -= most;
 }
 
 static double quantile(const struct next *f, double q)
@@ -144,7 +215,12 @@ struct stats_estimate near_next_cylinder(const struct near_pairs *pairs, const s
 	f->head_step = (high - low) / CELLS;
 	f->range = high - low;
 	head_densities(f);
+	for (size_t o = 0; o < ORDERS; o++)
+		f->order[o] = is_first(o) ? 0.0 : -(double)INFINITY;
 	for (int round = 0; round < 3; round++) {
+		for (size_t o = 0; o < ORDERS && round == 1; o++)
+			f->order[o] = f->order[usual_bend(o)];
+		f->spread = round ? SPREAD : ROUGH * SPREAD;
 		f->low = low;
 		f->step = (high - low) / CELLS;
 		posterior(f);
