@@ -114,8 +114,11 @@ double seek_mean_arrival(const struct seek_known *k, const struct curve *c, uint
 
 static double known_mean(const struct seek_known *k, const struct curve *c, uint64_t first, uint64_t end)
 {
-	return seek_mean_arrival(k, c, first, end) + k->places.period_ns / 2.0 +
-	       seek_transfer(k, (double)first + (double)(end - first) / 2.0);
+	double sum = 0.0;
+
+	for (size_t i = 0; i < STEPS; i++)
+		sum += seek_transfer(k, (double)first + ((double)i + 0.5) / STEPS * (double)(end - first));
+	return seek_mean_arrival(k, c, first, end) + k->places.period_ns / 2.0 + sum / STEPS;
 }
 
 size_t seek_part_of(const struct seek_known *k, const struct seek_read *read)
