@@ -60,6 +60,55 @@ static inline void test_free_result(struct result *const *res)
 			fail_msg("%s: %s", (run).words, (run).err.text); \
 	} while (0)
 
+/* A text as printf() makes it, which stays until the program ends. */
+__attribute__((format(printf, 1, 2))) static inline const char *textf(const char *fmt, ...)
+{
+	static struct made {
+		struct made *before;
+		char text[];
+	} * last;
+	struct made *made;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	assert_true(n >= 0);
+	made = malloc(sizeof(*made) + (size_t)n + 1);
+	assert_non_null(made);
+	*made = (struct made){ .before = last };
+	last = made;
+	va_start(ap, fmt);
+	(void)vsnprintf(made->text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return made->text;
+}
+
+/* All of a text file; it stays as well. */
+static inline const char *file_text(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	cleanup_free char *text = NULL;
+	size_t room = 0;
+	bool is_empty;
+
+	if (!f)
+		fail_msg("%s: %s", path, strerror(errno));
+	is_empty = getdelim(&text, &room, '\0', f) < 0;
+	(void)fclose(f);
+	return is_empty ? "" : textf("%s", text);
+}
+
+static inline void file_put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
 static struct {
 	struct CMUnitTest test[128];
 	size_t n;

@@ -296,10 +296,8 @@ TEST(a_trend_is_of_quiet_whole_runs_of_one_test)
 		for (int i = 0; i < MONTHS; i++) {
 			bool is_bad = i >= 6, is_slower = is_bad && ways[w].last != STATUS_DEVICE_GONE;
 			double slower = ways[w].is_step ? 2.0 : 1.0 + 0.1 * i;
-			char started[40];
 
-			(void)snprintf(started, sizeof(started), "2025-%02d-01T00:00:00.000000Z", i + 1);
-			doc[i] = zones_at(&sda, started,
+			doc[i] = zones_at(&sda, textf("2025-%02d-01T00:00:00.000000Z", i + 1),
 			                  1e8 * (1.0 + 0.001 * rng_normal(&rng)) / (is_slower ? slower : 1.0));
 			if (ways[w].option)
 				result_option(doc[i], ways[w].option, is_bad ? "yes" : "no");

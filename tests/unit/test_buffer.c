@@ -23,9 +23,8 @@ static struct sim_run run_on(const struct profile *p, const char *words)
 
 static void parse(struct profile *p, const char *lines)
 {
-	char text[1000];
+	const char *text = textf(MECHANICS "%s", lines);
 
-	(void)snprintf(text, sizeof(text), MECHANICS "%s", lines);
 	MUST(profile_parse(p, "drawn", text, strlen(text), &err));
 }
 
@@ -263,11 +262,9 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
-		char words[96];
 
 		MUST(profile_wild(&p, seeds[i], NULL, &err));
-		(void)snprintf(words, sizeof(words), "--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]);
-		run = run_on(&p, words);
+		run = run_on(&p, textf("--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]));
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(text_of(&run, "write_cache"), "on");
 		assert_string_not_equal(text_of(&run, "flush"), "returns at once");

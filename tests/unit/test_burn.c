@@ -248,10 +248,9 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 	bool is_done = false, writes = strstr(in->begins, "writing");
 	int kills = 0, lost = 0;
 	uint64_t most;
-	char words[200];
+	const char *words = textf("--write --destroy-data=SIM00000SSD %s --resume --state=%s sda",
+	                          in->is_of_check ? "--history=/nowhere --time=5s" : "", path);
 
-	(void)snprintf(words, sizeof(words), "--write --destroy-data=SIM00000SSD %s --resume --state=%s sda",
-	               in->is_of_check ? "--history=/nowhere --time=5s" : "", path);
 	small_ssd(&p);
 	p.capacity_lba = 64 * SECTORS;
 	p.path.interface_bytes_per_s = SLOW_RATE;

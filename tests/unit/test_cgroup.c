@@ -13,17 +13,13 @@
 static void put(const char *path, const char *text)
 {
 	char full[256];
-	FILE *f;
 
 	(void)snprintf(full, sizeof(full), "%s%s", files_dir, path);
 	for (char *p = full + strlen(files_dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
 		*p = '\0';
 		(void)mkdir(full, 0700); /* is there, or the next line fails */
 	}
-	f = fopen(full, "we");
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	file_put(full, text);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -38,11 +34,8 @@ static int remove_tree(void **state)
 
 static void assert_step(const struct cgroup_plan *plan, unsigned i, const char *path, const char *text)
 {
-	char want[256];
-
-	(void)snprintf(want, sizeof(want), "%s%s", files_dir, path);
 	assert_true(i < plan->nsteps);
-	assert_string_equal(plan->steps[i].path, want);
+	assert_string_equal(plan->steps[i].path, textf("%s%s", files_dir, path));
 	assert_string_equal(plan->steps[i].text, text);
 }
 
@@ -53,17 +46,13 @@ static void assert_home(const struct cgroup_plan *plan, const char *path)
 
 static const char *group_file(const char *mount, const char *file)
 {
-	static char path[128];
-
-	(void)snprintf(path, sizeof(path), "%s/platter-%d/%s", mount, (int)getpid(), file);
-	return path;
+	return textf("%s/platter-%d/%s", mount, (int)getpid(), file);
 }
 
 TEST_WITH(version_2_gives_the_controller_down_then_limits_then_enters, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err;
-	char pid[32];
 
 	put("/proc/self/mounts", "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n");
 	put("/proc/self/cgroup", "0::/user.slice/session-1.scope\n");
@@ -80,8 +69,8 @@ TEST_WITH(version_2_gives_the_controller_down_then_limits_then_enters, files_dis
 	assert_true(plan.steps[1].may_fail);
 	assert_step(&plan, 2, group_file("/sys/fs/cgroup", "memory.max"), "268435456");
 	assert_false(plan.steps[2].may_fail);
-	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	assert_step(&plan, 3, group_file("/sys/fs/cgroup", "cgroup.procs"), pid); /* last: never without a limit */
+	assert_step(&plan, 3, group_file("/sys/fs/cgroup", "cgroup.procs"),
+	            textf("%d", (int)getpid())); /* last: never without a limit */
 	assert_false(plan.steps[3].may_fail);
 }
 
@@ -201,7 +190,6 @@ TEST_WITH(a_group_that_cannot_be_limited_is_given_up_and_removed, files_disk_mak
 {
 	struct cgroup *cg = NULL;
 	struct err err = { 0 };
-	char path[192];
 
 	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
 	put("/proc/self/cgroup", "0::/\n");
@@ -209,8 +197,7 @@ TEST_WITH(a_group_that_cannot_be_limited_is_given_up_and_removed, files_disk_mak
 	assert_int_equal(cgroup_enter(&cg, files_dir, 1 << 26, &err), -ENOENT);
 	assert_null(cg);
 	assert_non_null(strstr(err.text, "could not be used"));
-	(void)snprintf(path, sizeof(path), "%s%s", files_dir, group_file("/cg", ""));
-	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(access(textf("%s%s", files_dir, group_file("/cg", "")), F_OK), -1);
 	cgroup_leave(NULL);
 	assert_int_equal(cgroup_version(NULL), 0);
 }
@@ -223,20 +210,15 @@ TEST_WITH(the_controller_is_left_as_it_was_found, files_disk_make, remove_tree)
 
 	for (size_t i = 0; i < 2; i++) {
 		struct cgroup *cg = NULL;
-		char path[256], text[64] = "";
 		struct err err = { 0 };
-		FILE *f;
+		const char *text;
 
 		put("/proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
 		put("/proc/self/cgroup", "0::/\n");
 		put("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
 		put("/sys/fs/cgroup/cgroup.subtree_control", before[i]);
 		assert_true(cgroup_enter(&cg, files_dir, 1 << 30, &err) < 0);
-		(void)snprintf(path, sizeof(path), "%s/sys/fs/cgroup/cgroup.subtree_control", files_dir);
-		f = fopen(path, "re");
-		assert_non_null(f);
-		assert_non_null(fgets(text, sizeof(text), f));
-		assert_int_equal(fclose(f), 0);
+		text = file_text(textf("%s/sys/fs/cgroup/cgroup.subtree_control", files_dir));
 		if (strncmp(text, after[i], strlen(after[i])) != 0)
 			fail_msg("%s: %s", before[i], text);
 	}

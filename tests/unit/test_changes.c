@@ -23,11 +23,9 @@ static struct result *document(const char *serial, const char *started, const st
 	result_target(res, &target, sample_target_fields);
 	for (size_t i = 0; i < n; i++) {
 		struct interval ci = { v[i].value * (1.0 - v[i].half), v[i].value * (1.0 + v[i].half) };
-		char name[32], label[32];
 
-		(void)snprintf(name, sizeof(name), "f%zu_bytes_per_s", i);
-		(void)snprintf(label, sizeof(label), "rate %zu", i);
-		result_figure(res, name, label, UNIT_BYTES_PER_S, v[i].value, &ci, 30);
+		result_figure(res, textf("f%zu_bytes_per_s", i), textf("rate %zu", i), UNIT_BYTES_PER_S, v[i].value,
+		              &ci, 30);
 	}
 	return res;
 }
@@ -164,15 +162,13 @@ static void make(struct fleet *f, size_t disks, uint64_t seed, double noise, dou
 	for (size_t month = 0; month < MONTHS; month++)
 		for (size_t d = 0; d < disks; d++) {
 			struct reading v[FIGURES];
-			char serial[16], started[64];
 
 			for (size_t i = 0; i < FIGURES; i++)
 				v[i] = (struct reading){ 215e6 * rate(d, month) * (1.0 + noise * rng_normal(&rng)),
 					                 0.004 };
-			(void)snprintf(serial, sizeof(serial), "SERIAL%zu", d);
-			(void)snprintf(started, sizeof(started), "2025-%02zu-0%zuT00:00:00.000000Z", month + 1,
-			               1 + d % 9);
-			f->v[f->n++] = document(serial, started, v, FIGURES);
+			f->v[f->n++] =
+				document(textf("SERIAL%zu", d),
+			                 textf("2025-%02zu-0%zuT00:00:00.000000Z", month + 1, 1 + d % 9), v, FIGURES);
 		}
 }
 

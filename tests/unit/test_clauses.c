@@ -424,11 +424,11 @@ static uint64_t run_for(const char *words, double part, enum way way, uint64_t w
 {
 	cleanup_run struct sim_run run = { .sim = sim_new(), .cancel = &is_cancelled };
 	double at_ns = part * (double)whole_ns;
-	char name[32], options[200];
+	char options[200];
 	struct profile p;
 	struct err err;
+	const char *name = textf("%.*s", (int)strcspn(words, " "), words);
 
-	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(words, " "), words);
 	(void)snprintf(options, sizeof(options), "%s", strchr(words, ' ') + 1);
 	if (way == BY_TIME)
 		(void)snprintf(options, sizeof(options), "--time=%.0fus%s", at_ns * 1e-3, strchr(words, ' '));

@@ -81,7 +81,6 @@ TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 		const struct same_case *of = &same_cases[c];
 		size_t pairs = pairs_of(of->brief, of->most), wrong = 0, open = 0;
 		struct result *a = run_with_seed(of->m, of->profile, of->words, 1);
-		char what[128];
 
 		for (size_t i = 0; i < pairs; i++) {
 			struct result *b = run_with_seed(of->m, of->profile, of->words, i + 2);
@@ -93,9 +92,8 @@ TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 			a = b;
 		}
 		result_free(a);
-		(void)snprintf(what, sizeof(what), "%s %s %s", of->m->name, of->words, of->profile);
-		assert_about_5_percent(what, wrong, pairs);
-		print_message("%s: %zu cannot be known\n", what, open);
+		assert_about_5_percent(textf("%s %s %s", of->m->name, of->words, of->profile), wrong, pairs);
+		print_message("%zu cannot be known\n", open);
 	}
 }
 

@@ -30,26 +30,6 @@ static int remove_dir(void **state)
 	return rmdir(dir); /* fails, and with it the test, when anything was left */
 }
 
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void assert_holds(const char *path, const char *text)
-{
-	char buf[256] = "";
-	FILE *f = fopen(path, "re");
-
-	assert_non_null(f);
-	(void)!fread(buf, 1, sizeof(buf) - 1, f);
-	assert_int_equal(fclose(f), 0);
-	assert_string_equal(buf, text);
-}
-
 static struct datafile *make(const char *path, uint64_t bytes, unsigned flags)
 {
 	struct datafile *df = NULL;
@@ -118,25 +98,24 @@ TEST_WITH(files_of_others_are_never_touched, make_dir, remove_dir)
 	struct datafile *df;
 	struct err err;
 
-	put(path, "precious");
+	file_put(path, "precious");
 	assert_false(datafile_is_ours(path));
 	assert_int_equal(first_byte_of(path, DEVICE_FILE), 0);
 	assert_int_equal(first_byte_of("/dev/null", DEVICE_DISK), 0);
 	assert_int_equal(datafile_create(&df, path, 4096, 0, &err), -EEXIST);
 	assert_int_equal(datafile_create(&df, path, 4096, DATAFILE_REUSE, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "not made by platter"));
-	assert_holds(path, "precious");
+	assert_string_equal(file_text(path), "precious");
 	assert_int_equal(unlink(path), 0);
 }
 
 TEST_WITH(links_are_not_followed, make_dir, remove_dir)
 {
-	char target[128], link[128];
 	struct datafile *df;
 	struct err err;
+	const char *target = textf("%s", in_dir("target"));
+	const char *link = textf("%s", in_dir("link"));
 
-	(void)snprintf(target, sizeof(target), "%s", in_dir("target"));
-	(void)snprintf(link, sizeof(link), "%s", in_dir("link"));
 	assert_int_equal(symlink("target", link), 0); /* dangling: making it would make the target */
 	assert_int_equal(datafile_create(&df, link, 4096, DATAFILE_REUSE, &err), -ELOOP);
 	assert_int_equal(access(target, F_OK), -1);
@@ -165,7 +144,7 @@ TEST_WITH(a_damaged_header_is_no_header, make_dir, remove_dir)
 		assert_int_equal(datafile_create(&df, path, 4096, DATAFILE_REUSE, &err), -EEXIST);
 		assert_int_equal(unlink(path), 0);
 	}
-	put(path, "platter-data-file 1\n"); /* the first words are not enough */
+	file_put(path, "platter-data-file 1\n"); /* the first words are not enough */
 	assert_false(datafile_is_ours(path));
 	assert_int_equal(unlink(path), 0);
 }
@@ -176,9 +155,9 @@ TEST_WITH(another_file_under_its_name_is_left_alone, make_dir, remove_dir)
 	struct datafile *df = make(path, 4096, 0);
 
 	assert_int_equal(unlink(path), 0);
-	put(path, "somebody was faster");
+	file_put(path, "somebody was faster");
 	datafile_close(df);
-	assert_holds(path, "somebody was faster");
+	assert_string_equal(file_text(path), "somebody was faster");
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -280,10 +259,8 @@ TEST_WITH(a_signal_handler_can_remove_them, make_dir, remove_dir)
 
 		(void)signal(SIGTERM, remove_now);
 		for (unsigned i = 0; i < 50; i++) {
-			char name[16];
-
-			(void)snprintf(name, sizeof(name), "child%u", i);
-			if (datafile_create(&df, in_dir(name), 4096, i == 7 ? DATAFILE_KEEP : 0, NULL) != 0)
+			if (datafile_create(&df, in_dir(textf("child%u", i)), 4096, i == 7 ? DATAFILE_KEEP : 0, NULL) !=
+			    0)
 				_exit(1);
 		}
 		(void)raise(SIGTERM);
@@ -366,7 +343,7 @@ TEST_WITH(nothing_else_is_swept, make_dir, remove_dir)
 
 	for (size_t i = 0; i < ARRAY_LEN(stays); i++)
 		crash(stays[i], 0);
-	put(in_dir("platter-mark-2-0.data"), "precious");
+	file_put(in_dir("platter-mark-2-0.data"), "precious");
 	crash("platter-mark-3-0.data", DATAFILE_KEEP);
 	crash("platter-mark-4-0.data", 0); /* ... that a later run was to keep */
 	datafile_close(make(in_dir("platter-mark-4-0.data"), 4096, DATAFILE_REUSE | DATAFILE_KEEP));
@@ -390,7 +367,7 @@ TEST_WITH(nothing_else_is_swept, make_dir, remove_dir)
 	assert_int_equal(l.doubtful, 0);
 	for (size_t i = 0; i < ARRAY_LEN(stays); i++)
 		assert_int_equal(unlink(in_dir(stays[i])), 0);
-	assert_holds(in_dir("platter-mark-2-0.data"), "precious");
+	assert_string_equal(file_text(in_dir("platter-mark-2-0.data")), "precious");
 	for (int i = 2; i < 10; i++) {
 		char name[32];
 

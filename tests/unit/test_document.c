@@ -22,7 +22,7 @@ struct item {
 };
 
 struct page {
-	char text[1 << 16];
+	const char *text;
 	struct item items[ITEMS_MAX];
 	size_t n;
 };
@@ -36,11 +36,10 @@ static void add_items(struct page *page, char *names, const char *types)
 	*strstr(names, " Pq ") = 0;
 	for (char *name = strtok_r(names, " ,", &save); name; name = strtok_r(NULL, " ,", &save)) {
 		struct item *item = &page->items[page->n++];
-		char before[80];
 
 		assert_true(page->n < ITEMS_MAX);
-		(void)snprintf(before, sizeof(before), "%.*s", prefix < 30 ? prefix : 30, prefix ? item[-1].path : "");
-		(void)snprintf(item->path, sizeof(item->path), "%.30s%.40s", before, name);
+		(void)snprintf(item->path, sizeof(item->path), "%.30s%.40s",
+		               textf("%.*s", prefix < 30 ? prefix : 30, prefix ? item[-1].path : ""), name);
 		(void)snprintf(item->types, sizeof(item->types), "%s", types);
 		if (!prefix && strrchr(name, '.'))
 			prefix = (int)(strrchr(name, '.') - name) + 1;
@@ -50,14 +49,9 @@ static void add_items(struct page *page, char *names, const char *types)
 static int read_page(void **state)
 {
 	struct page *page = calloc(1, sizeof(*page));
-	FILE *f = fopen(TEST_DATA "/../../man/platter-json.5", "r");
-	size_t n;
 
 	assert_non_null(page);
-	assert_non_null(f);
-	n = fread(page->text, 1, sizeof(page->text) - 1, f);
-	assert_in_range(n, 1000, sizeof(page->text) - 2);
-	(void)fclose(f);
+	page->text = file_text(TEST_DATA "/../../man/platter-json.5");
 	for (const char *line = page->text; line; line = strchr(line, '\n')) {
 		char types[80], item[400];
 
@@ -206,10 +200,8 @@ static void compare(struct page *page, const json_t *obj, const char *path)
 	json_object_foreach((json_t *)(uintptr_t)obj, name, value)
 	{
 		struct item *item = NULL;
-		char here[160], below[170];
+		const char *here = textf("%s%s%s", path, *path ? "." : "", is_dictionary(path) ? "NAME" : name);
 
-		(void)snprintf(here, sizeof(here), "%s%s%s", path, *path ? "." : "",
-		               is_dictionary(path) ? "NAME" : name);
 		for (size_t i = 0; i < page->n; i++)
 			if (!strcmp(page->items[i].path, here))
 				item = &page->items[i];
@@ -219,8 +211,8 @@ static void compare(struct page *page, const json_t *obj, const char *path)
 		if (!is_described(value, item->types))
 			fail_msg("%s is not '%s'", here, item->types);
 		compare(page, json_is_object(value) ? value : NULL, here);
-		(void)snprintf(below, sizeof(below), "%s[]", here);
-		json_array_foreach(value, k, element) compare(page, json_is_object(element) ? element : NULL, below);
+		json_array_foreach(value, k, element)
+			compare(page, json_is_object(element) ? element : NULL, textf("%s[]", here));
 	}
 }
 
@@ -243,19 +235,16 @@ TEST_WITH(every_status_and_column_type_is_described, read_page, drop_page)
 {
 	const struct page *page = *state;
 	const char *types = strstr(page->text, "of its values:");
-	char item[64];
 
 	assert_non_null(types);
 	for (int s = STATUS_COMPLETE; s <= STATUS_FAILED; s++) {
-		(void)snprintf(item, sizeof(item), "\n.It Sy %s\n", status_name((enum result_status)s));
-		if (!strstr(page->text, item))
+		if (!strstr(page->text, textf("\n.It Sy %s\n", status_name((enum result_status)s))))
 			fail_msg("status %s is not described", status_name((enum result_status)s));
 	}
 	for (int u = UNIT_NONE; u <= UNIT_PER_S; u++) {
-		char word[40];
 		const char *at;
+		const char *word = textf(" %s", unit_name((enum unit)u));
 
-		(void)snprintf(word, sizeof(word), " %s", unit_name((enum unit)u));
 		at = strstr(types, word);
 		if (!at || at > strstr(types, "More may come") || !strchr(" \n", at[strlen(word)]))
 			fail_msg("column type %s is not described", unit_name((enum unit)u));

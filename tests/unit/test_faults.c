@@ -127,11 +127,10 @@ static bool one_run(struct baseline *b, enum how how, uint64_t nth)
 		.sim = sim, .m = b->m, .words = b->words, .hooks = { .request = see_request, .arg = &seen }
 	};
 	struct disk_counters c;
-	char where[200];
 	int r = sim_run(&run);
+	const char *where =
+		textf("%s %s, request %" PRIu64 " %s", b->m->name, b->words, nth, nth ? how_names[how] : "good");
 
-	(void)snprintf(where, sizeof(where), "%s %s, request %" PRIu64 " %s", b->m->name, b->words, nth,
-	               nth ? how_names[how] : "good");
 	if (!run.res)
 		fail_msg("%s: no document: %s", where, run.err.text);
 	disk_counters(sim_model(sd), &c);

@@ -228,10 +228,7 @@ static void loop(const struct measure *m, const char *words, unsigned kept)
 
 static void in_folder(const struct measure *m, const char *words)
 {
-	char all[400];
-
-	(void)snprintf(all, sizeof(all), "%s %s", words, files_dir);
-	loop(m, all, 0);
+	loop(m, textf("%s %s", words, files_dir), 0);
 }
 
 TEST_WITH(every_fault_of_passes_is_reported, files_dir_make, files_dir_remove)
@@ -242,14 +239,12 @@ TEST_WITH(every_fault_of_passes_is_reported, files_dir_make, files_dir_remove)
 
 TEST_WITH(every_fault_of_passes_over_a_file_is_reported, files_dir_make, files_dir_remove)
 {
-	char words[200];
 	int fd = open(files_path("theirs"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 300000), 0);
 	(void)close(fd);
-	(void)snprintf(words, sizeof(words), "--repeat=2 --mode=cold %s", files_path("theirs"));
-	loop(&measure_passes, words, 1);
+	loop(&measure_passes, textf("--repeat=2 --mode=cold %s", files_path("theirs")), 1);
 	assert_int_equal(unlink(files_path("theirs")), 0);
 }
 

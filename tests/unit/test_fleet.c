@@ -31,9 +31,8 @@ static struct result *document(const char *serial, const char *path, size_t mont
 {
 	struct result *res = result_new("zones");
 	struct target t = { path, "disk", NULL, "MODEL", serial, NULL, 4000000000000, 4000000000000 };
-	char started[64];
+	const char *started = textf("%zu-%02zu-01T00:00:00.000000Z", 2024 + month / 12, month % 12 + 1);
 
-	(void)snprintf(started, sizeof(started), "%zu-%02zu-01T00:00:00.000000Z", 2024 + month / 12, month % 12 + 1);
 	result_set(&res->head.started, started);
 	result_set(&res->head.host.kernel, "6.1");
 	result_set(&res->head.engine, "uring");
@@ -50,17 +49,15 @@ static void make_fleet(struct fleet_run *run, uint64_t seed)
 	rng_init(&rng, seed, 1);
 	for (size_t d = 0; d < DISKS; d++) {
 		double made[FIGURES];
-		char serial[16], path[16];
 
 		for (size_t f = 0; f < FIGURES; f++)
 			made[f] =
 				figures[f].value * (1.0 + 0.01 * rng_normal(&rng)) * (d == 5 ? 1.0 + run->odd_by : 1.0);
-		(void)snprintf(serial, sizeof(serial), "S%02zu", d);
 		for (size_t month = 0; month < run->months; month++) {
 			struct result *res;
 
-			(void)snprintf(path, sizeof(path), "/dev/sd%c", (char)('a' + (d + 7 * month) % DISKS));
-			res = document(serial, path, month);
+			res = document(textf("S%02zu", d), textf("/dev/sd%c", (char)('a' + (d + 7 * month) % DISKS)),
+			               month);
 			for (size_t f = 0; f < FIGURES; f++) {
 				double fall = d == 3 && figures[f].unit == UNIT_BYTES_PER_S ? run->bad_by_month : 0.0;
 				double value =

@@ -109,10 +109,9 @@ static void add_document(struct year *y, struct disk *d, size_t month, struct rn
 		            .size_bytes = 4000000000000,
 		            .disk_size_bytes = 4000000000000 };
 	double all = y->times * RUN_SD * scatter(rng);
-	char started[64];
+	const char *started = textf("2025-%02zu-%02zuT00:00:0%zu.000000Z", month + 1, 1 + (size_t)(d - y->disk) % 28,
+	                            (size_t)(d - y->disk) / 28);
 
-	(void)snprintf(started, sizeof(started), "2025-%02zu-%02zuT00:00:0%zu.000000Z", month + 1,
-	               1 + (size_t)(d - y->disk) % 28, (size_t)(d - y->disk) / 28);
 	result_set(&res->head.started, started);
 	result_set(&res->head.host.name, "node"); /* of all hosts */
 	result_set(&res->head.host.machine_id, is_here ? d->host : "host9");

@@ -48,30 +48,14 @@ static const char *ata_text(char buf[4096], const char *reallocated, const char 
 
 static void with_smartctl(struct dump *d, const char *name)
 {
-	char link[256];
-
 	dump_open(d, name);
 	dump_set(d, "usr/sbin/calls", "");
-	(void)snprintf(link, sizeof(link), "%s/usr/sbin/smartctl", d->root);
-	assert_int_equal(symlink(TEST_DATA "/smartctl/fake", link), 0);
-}
-
-static void calls_of(const struct dump *d, char *buf, size_t len)
-{
-	char path[256];
-	size_t n;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "%s/usr/sbin/calls", d->root);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	n = fread(buf, 1, len - 1, f);
-	buf[n] = '\0';
-	(void)fclose(f);
+	assert_int_equal(symlink(TEST_DATA "/smartctl/fake", textf("%s/usr/sbin/smartctl", d->root)), 0);
 }
 
 /* What is told of a disk, and how smartctl was called for it. */
-static struct device_health told(const char *dump, const char *path, const char *answer, bool may_wake, char *calls)
+static struct device_health told(const char *dump, const char *path, const char *answer, bool may_wake,
+                                 const char **calls)
 {
 	struct device_health h;
 	struct device dev;
@@ -82,14 +66,15 @@ static struct device_health told(const char *dump, const char *path, const char 
 	dump_set(&d, "usr/sbin/next.json", answer);
 	assert_int_equal(device_system.probe(CTX(&d), path, &dev, &err), 0);
 	assert_true(device_system.health(CTX(&d), &dev, may_wake, &h));
-	calls_of(&d, calls, 1024);
+	*calls = file_text(textf("%s/usr/sbin/calls", d.root));
 	return h;
 }
 
 TEST(each_protocol_has_its_words_for_the_same_counts)
 {
-	char text[4096], calls[1024];
-	struct device_health h = told("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, calls);
+	char text[4096];
+	const char *calls;
+	struct device_health h = told("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, &calls);
 
 	assert_string_equal(h.why_not, "");
 	assert_int_equal(h.passed, 1);
@@ -100,13 +85,13 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 	assert_int_equal(h.media_errors, 0);
 	assert_int_equal(h.power_on_hours, 27050);
 	assert_true(h.celsius == 38);
-	h = told("sas-4kn", "/dev/sdb", scsi, true, calls);
+	h = told("sas-4kn", "/dev/sdb", scsi, true, &calls);
 	assert_int_equal(h.passed, 0);
 	assert_int_equal(h.reallocated, 17);
 	assert_int_equal(h.uncorrectable, 4);
 	assert_true(h.crc_errors == UINT64_MAX && h.media_errors == UINT64_MAX && h.pending == UINT64_MAX);
 	assert_int_equal(h.power_on_hours, 31337);
-	h = told("nvme", "/dev/nvme0n1", nvme, true, calls);
+	h = told("nvme", "/dev/nvme0n1", nvme, true, &calls);
 	assert_int_equal(h.media_errors, 2);
 	assert_int_equal(h.power_on_hours, 900);
 	assert_true(h.reallocated == UINT64_MAX && h.celsius == 41);
@@ -116,12 +101,13 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 TEST(heat_alone_is_no_failure_of_a_flash_disk)
 {
 	for (unsigned bits = 0; bits < 32; bits++) {
-		char text[sizeof(nvme) + 8], calls[1024];
+		char text[sizeof(nvme) + 8];
+		const char *calls;
 		char *at = strstr(strcpy(text, nvme), "warning\":0") + strlen("warning\":");
 		struct device_health h;
 
 		(void)snprintf(at, sizeof(text) - (size_t)(at - text), "%u%s", bits, strstr(nvme, "warning\":0") + 10);
-		h = told("nvme", "/dev/nvme0n1", text, true, calls);
+		h = told("nvme", "/dev/nvme0n1", text, true, &calls);
 		assert_int_equal(h.passed, (bits & ~2u) == 0);
 	}
 }
@@ -131,8 +117,8 @@ TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 	static const char packed[] =
 		"{\"ata_smart_attributes\":{\"table\":[{\"id\":5,\"raw\":{\"value\":12884901900,"
 		"\"string\":\"12 (0 3)\"}},{\"id\":197,\"raw\":{\"value\":4,\"string\":\"0x04\"}}]}}";
-	char calls[1024];
-	struct device_health h = told("sata-512e", "/dev/sda", packed, true, calls);
+	const char *calls;
+	struct device_health h = told("sata-512e", "/dev/sda", packed, true, &calls);
 
 	assert_int_equal(h.reallocated, 12);
 	assert_int_equal(h.pending, 4);
@@ -141,13 +127,13 @@ TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 
 TEST(a_disk_in_standby_is_not_woken)
 {
-	char calls[1024];
-	struct device_health h = told("sata-512e", "/dev/sda", standby, false, calls);
+	const char *calls;
+	struct device_health h = told("sata-512e", "/dev/sda", standby, false, &calls);
 
 	assert_true(h.is_standby);
 	assert_non_null(strstr(h.why_not, "standby"));
 	assert_non_null(strstr(calls, "-n standby"));
-	(void)told("sata-512e", "/dev/sda", standby, true, calls);
+	(void)told("sata-512e", "/dev/sda", standby, true, &calls);
 	assert_non_null(strstr(calls, "-n never"));
 }
 
@@ -160,12 +146,12 @@ TEST(what_is_not_told_is_said_so)
 		                               "{\"ata_smart_attributes\":[]}",
 		                               "{\"smartctl\":{\"messages\":[7]},\"temperature\":7}",
 		                               "{\"power_on_time\":{\"hours\":-3},\"smart_status\":{\"passed\":1}}" };
-	char calls[1024];
-	struct device_health h = told("sata-512e", "/dev/sda", refused, true, calls);
+	const char *calls;
+	struct device_health h = told("sata-512e", "/dev/sda", refused, true, &calls);
 
 	assert_non_null(strstr(h.why_not, "Permission denied"));
 	for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-		h = told("sata-512e", "/dev/sda", hostile[i], true, calls);
+		h = told("sata-512e", "/dev/sda", hostile[i], true, &calls);
 		assert_string_not_equal(h.why_not, "");
 		assert_true(h.reallocated == UINT64_MAX && h.passed == -1 && isnan(h.celsius));
 	}
@@ -206,7 +192,7 @@ static int run_nothing(struct session *ses, const void *params, struct err *err)
 	return 0;
 }
 
-static struct result *measured(const char *before, const char *after, const char *warms_to, char *calls)
+static struct result *measured(const char *before, const char *after, const char *warms_to, const char **calls)
 {
 	static const struct measure nothing = {
 		.name = "nothing", .max_targets = 4, .plan = plan_nothing, .run = run_nothing
@@ -237,7 +223,7 @@ static struct result *measured(const char *before, const char *after, const char
 		dump_set(&d, "sys/class/block/sda/device/hwmon/hwmon3/temp1_input", warms_to);
 	ctx.sysroot = env.sysroot = d.root;
 	assert_int_equal(session_run(&cfg, &res, &is_refused, &err), 0);
-	calls_of(&d, calls, 1024);
+	*calls = file_text(textf("%s/usr/sbin/calls", d.root));
 	return res;
 }
 
@@ -253,9 +239,10 @@ static double cell_of(const struct result *res, const char *quantity, const char
 
 TEST(what_moved_during_a_run_is_a_notice_and_a_figure)
 {
-	char a[4096], b[4096], calls[1024];
+	char a[4096], b[4096];
+	const char *calls;
 	cleanup_result struct result *res =
-		measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+		measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, &calls);
 
 	assert_true(cell_of(res, "reallocated", "before") == 12 && cell_of(res, "reallocated", "after") == 20);
 	assert_true(cell_of(res, "pending", "before") == 8 && cell_of(res, "pending", "after") == 8);
@@ -271,20 +258,21 @@ TEST(what_moved_during_a_run_is_a_notice_and_a_figure)
 
 TEST(a_disk_that_keeps_is_said_to_have_kept)
 {
-	char a[4096], b[4096], calls[1024];
+	char a[4096], b[4096];
+	const char *calls;
 	cleanup_result struct result *res =
-		measured(ata_text(a, "12", "7", 31), ata_text(b, "12", "7", 33), "36000", calls);
+		measured(ata_text(a, "12", "7", 31), ata_text(b, "12", "7", 33), "36000", &calls);
 
 	assert_true(figure_number(result_find_figure(res, "health_moved")) == 0);
 	assert_false(result_has_notice(res, "health-moved"));
 	assert_false(result_has_notice(res, "warmer"));
 	assert_true(cell_of(res, "temperature_celsius", "before") == 36); /* hwmon's own word goes first */
 	result_free(res);
-	res = measured(ata_text(a, "12", "7", 31), "{}", NULL, calls); /* it does not answer any more */
+	res = measured(ata_text(a, "12", "7", 31), "{}", NULL, &calls); /* it does not answer any more */
 	assert_true(isnan(cell_of(res, "reallocated", "after")));
 	assert_null(result_find_figure(res, "health_moved"));
 	result_free(res);
-	res = measured(refused, ata_text(a, "12", "7", 31), NULL, calls);
+	res = measured(refused, ata_text(a, "12", "7", 31), NULL, &calls);
 	assert_null(result_find_table(res, "health"));
 	assert_null(strchr(strchr(calls, '\n') + 1, '\n')); /* who cannot be asked before is not asked after */
 }
@@ -308,7 +296,8 @@ TEST(a_program_that_hangs_is_ended)
 /* The last one: this process has no privileges any more after it. */
 TEST(a_second_process_asks_after_a_run_without_privileges_and_is_gone_with_it)
 {
-	char a[4096], b[4096], calls[1024], byte;
+	char a[4096], b[4096], byte;
+	const char *calls;
 	cleanup_result struct result *res = NULL;
 	int fds[2], status;
 	pid_t pid;
@@ -318,7 +307,7 @@ TEST(a_second_process_asks_after_a_run_without_privileges_and_is_gone_with_it)
 	pid = fork();
 	if (pid == 0) {
 		is_killed = true;
-		(void)measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+		(void)measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, &calls);
 		_exit(1);
 	}
 	(void)close(fds[1]);
@@ -326,6 +315,6 @@ TEST(a_second_process_asks_after_a_run_without_privileges_and_is_gone_with_it)
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(read(fds[0], &byte, 1), 0); /* nobody holds the other end */
 	(void)close(fds[0]);
-	res = measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+	res = measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, &calls);
 	assert_true(figure_number(result_find_figure(res, "health_moved")) == 2);
 }

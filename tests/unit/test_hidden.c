@@ -120,13 +120,11 @@ TEST(sectors_that_the_kernel_cannot_use_are_named)
 		};
 		const uint8_t said[8] = { 0, 1, 2, 3, 0, 0, (uint8_t)(bytes >> 8), (uint8_t)bytes };
 		struct err err = { 0 };
-		char number[48];
 
 		identity_capacity(&dev, said, 7);
 		assert_int_equal(dev.logical_block_bytes, 512);
 		identity_capacity(&dev, said, sizeof(said));
 		assert_int_equal(device_check_capacity(&dev, &err), -ENOMEDIUM);
-		(void)snprintf(number, sizeof(number), "sectors of %u bytes", bytes);
-		assert_int_equal(strstr(err.text, number) != NULL, bytes % 512 != 0);
+		assert_int_equal(strstr(err.text, textf("sectors of %u bytes", bytes)) != NULL, bytes % 512 != 0);
 	}
 }

@@ -32,11 +32,8 @@ static struct result *info(const char *dump, const char *const *paths, size_t n,
 	DUMP(d, dump);
 
 	if (told_by_smartctl) {
-		char link[256];
-
 		dump_set(&d, "usr/sbin/next.json", told_by_smartctl);
-		(void)snprintf(link, sizeof(link), "%s/usr/sbin/smartctl", d.root);
-		assert_int_equal(symlink(TEST_DATA "/smartctl/fake", link), 0);
+		assert_int_equal(symlink(TEST_DATA "/smartctl/fake", textf("%s/usr/sbin/smartctl", d.root)), 0);
 	}
 	ctx.sysroot = env.sysroot = d.root;
 	if (session_run(&cfg, &res, &is_refused, &err) != 0)

@@ -121,9 +121,8 @@ TEST(a_loaded_document_can_be_added_to)
 
 	assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 	for (int i = 0; i < 40; i++) {
-		char name[24];
+		const char *name = textf("more_%d", i);
 
-		(void)snprintf(name, sizeof(name), "more_%d", i);
 		result_notice(back, name, "Text.");
 		result_figure_u64(back, name, NULL, UNIT_COUNT, 1);
 		result_fault(back, "x", "read", 0, 0, -EIO, 0);

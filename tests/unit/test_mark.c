@@ -290,21 +290,13 @@ TEST_WITH(a_file_that_may_not_grow_further_says_so, files_dir_make, files_dir_re
 TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);
-	FILE *f = fopen(files_path("letter"), "we");
-	char text[16] = "";
 
-	assert_non_null(f);
-	assert_true(fputs("precious", f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	file_put(files_path("letter"), "precious");
 	start(&run, "--count=1000", files_path("letter"));
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
 	assert_non_null(strstr(run.err.text, "letter"));
-	f = fopen(files_path("letter"), "re");
-	assert_non_null(f);
-	assert_non_null(fgets(text, sizeof(text), f));
-	(void)fclose(f);
-	assert_string_equal(text, "precious");
+	assert_string_equal(file_text(files_path("letter")), "precious");
 	assert_int_equal(unlink(files_path("letter")), 0);
 }
 

@@ -105,15 +105,13 @@ struct outcome {
 
 static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct outcome *ret)
 {
-	char text[512];
 	cleanup_model struct run r = { 0 };
 	struct rng rng;
 	uint32_t given = 0, back = 0;
 	cleanup_free uint8_t *seen = calloc(total, 1);
 	uint64_t start;
 
-	(void)snprintf(text, sizeof(text), "%squeue_depth 32\nqueue %s\nmax_age_ms 300\n" RUN_ZONE, RUN_BASE, queue);
-	run_new(&r, text);
+	run_new(&r, textf("%squeue_depth 32\nqueue %s\nmax_age_ms 300\n" RUN_ZONE, RUN_BASE, queue));
 	rng_init(&rng, 5, 5);
 	start = r.now;
 	*ret = (struct outcome){ 0 };

@@ -24,12 +24,10 @@ static bool is_hit(struct run *r, uint64_t sector)
  */
 static uint64_t ahead_until(const char *stop)
 {
-	char text[1024];
 	uint64_t n = 108;
 	cleanup_model struct run r = { 0 };
 
-	(void)snprintf(text, sizeof(text), "%soverhead_ms 3\nread_ahead_stop %s\n" RUN_ZONE, CACHED, stop);
-	run_new(&r, text);
+	run_new(&r, textf("%soverhead_ms 3\nread_ahead_stop %s\n" RUN_ZONE, CACHED, stop));
 	(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
 	r.now += 1000000;
 	(void)run_one(&r, DISK_READ, 800000 * 512, 512, NULL);

@@ -395,12 +395,10 @@ TEST(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says)
 		                             "head_switch_scatter 0.05\nskew_scatter 30\n" };
 
 	for (size_t k = 0; k < ARRAY_LEN(disks); k++) {
-		char text[512];
 		cleanup_model struct run r = { 0 };
 		double got = 0, want = 0;
 
-		(void)snprintf(text, sizeof(text), "%shead_skew 0.096\ncyl_skew 0.3\n%s" RUN_ZONE, RUN_BASE, disks[k]);
-		run_new(&r, text);
+		run_new(&r, textf("%shead_skew 0.096\ncyl_skew 0.3\n%s" RUN_ZONE, RUN_BASE, disks[k]));
 		for (uint64_t i = 0; i < 1000; i++) {
 			got += stream_ns(&r, i % 50 * 20 * CYL, 20 * CYL);
 			want += truth_stream_ns(disk_geometry(r.d), i % 50 * 20 * CYL, (i % 50 + 1) * 20 * CYL);

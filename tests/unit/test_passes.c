@@ -24,10 +24,8 @@ static void start(struct files_run *run, const char *words, const char *path)
 static void make_kept(const char *name, const char *size)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);
-	char words[128];
 
-	(void)snprintf(words, sizeof(words), "--repeat=1 --keep --size=%s", size);
-	start(&run, words, files_path(name));
+	start(&run, textf("--repeat=1 --keep --size=%s", size), files_path(name));
 	files_run_well(&run);
 }
 
@@ -72,13 +70,11 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		cleanup_files struct files_run run = RUN(.is_done = false);
 		uint64_t at = DATAFILE_DATA_OFFSET + places[i];
-		char part[64];
 
 		flip("words", at);
 		start(&run, "--repeat=2", files_path("words"));
 		files_run_well(&run);
-		(void)snprintf(part, sizeof(part), "the word at byte %" PRIu64 " is ", at / 4 * 4);
-		if (!files_has_notice(&run, "verify", part))
+		if (!files_has_notice(&run, "verify", textf("the word at byte %" PRIu64 " is ", at / 4 * 4)))
 			fail_msg("nothing was said of byte %" PRIu64, at);
 		assert_int_equal(files_figure(&run, "verify_errors"), 2); /* in either pass */
 		assert_int_equal(files_figure(&run, "wrong_words"), 2);
@@ -181,13 +177,9 @@ TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files
 TEST_WITH(any_file_is_read_and_stays_as_it_is, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);
-	FILE *f = fopen(files_path("letter"), "we");
 	struct stat st;
 
-	assert_non_null(f);
-	for (int i = 0; i < 10000; i++)
-		assert_true(fputs("Dear reader, ", f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	file_put(files_path("letter"), textf("%0*d", 130000, 0));
 	start(&run, "--repeat=2", files_path("letter"));
 	files_run_well(&run);
 	assert_int_equal(number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);

@@ -36,12 +36,10 @@ TEST(every_plot_kind_is_drawn_as_before)
 
 	for (size_t i = 0; i < res->nplots; i++) {
 		struct plot_data *d = plot_data_new(one, 1, &res->plots[i], true);
-		char name[64];
 
 		assert_non_null(d);
 		kinds |= 1u << d->kind;
-		(void)snprintf(name, sizeof(name), "plot-%s.svg", res->plots[i].kind);
-		assert_golden(name, svg_of(d));
+		assert_golden(textf("plot-%s.svg", res->plots[i].kind), svg_of(d));
 		plot_data_free(d);
 	}
 	assert_int_equal(kinds, (2u << PLOT_BANDS) - 1); /* all that there are */

@@ -389,7 +389,6 @@ TEST(counters_are_bytes_and_nanoseconds)
 TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 {
 	struct device dev;
-	char link[512];
 	DUMP(d, "sata-512e");
 
 	probe_in(&d, "/dev/sda", &dev);
@@ -398,8 +397,7 @@ TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 	assert_false(device_system.is_there(CTX(&d), &dev, -1));
 	dump_set(&d, "sys/class/block/sda/diskseq", "3\n");
 	assert_true(device_system.is_there(CTX(&d), &dev, -1));
-	(void)snprintf(link, sizeof(link), "%s/sys/dev/block/8:0", d.root);
-	assert_int_equal(unlink(link), 0);
+	assert_int_equal(unlink(textf("%s/sys/dev/block/8:0", d.root)), 0);
 	assert_false(device_system.is_there(CTX(&d), &dev, -1));
 }
 
@@ -496,11 +494,9 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 
 	memset(huge, '9', sizeof(huge));
 	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
-		cleanup_dump struct dump d = { 0 };
-		char path[256];
+		const char *path = textf("sys/class/block/sda/%s", attributes[a]);
+		DUMP(d, "sata-512e");
 
-		dump_open(&d, "sata-512e");
-		(void)snprintf(path, sizeof(path), "sys/class/block/sda/%s", attributes[a]);
 		for (size_t c = 0; c < ARRAY_LEN(contents); c++) {
 			struct survey found = { 0 };
 			struct device_io io;
@@ -528,10 +524,7 @@ TEST(a_missing_attribute_leaves_its_field_unknown)
 	dump_set(&d, "sys/class/block/.keep", "");
 	dump_set(&d, "sys/dev/block/.keep", "");
 	{
-		char link[256];
-
-		(void)snprintf(link, sizeof(link), "%s/sys/class/block/sdz", d.root);
-		assert_int_equal(symlink("../../devices/x/block/sdz", link), 0);
+		assert_int_equal(symlink("../../devices/x/block/sdz", textf("%s/sys/class/block/sdz", d.root)), 0);
 	}
 	probe_in(&d, "/dev/sdz", &dev);
 	assert_int_equal(dev.rotational, -1);

@@ -177,13 +177,11 @@ TEST(every_profile_that_we_give_is_good)
 
 	assert_non_null(dir);
 	while ((e = readdir(dir))) {
-		char path[1024];
 		struct profile p;
 
 		if (!strstr(e->d_name, ".disk"))
 			continue;
-		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s", e->d_name);
-		MUST(profile_load(&p, path, &err));
+		MUST(profile_load(&p, textf(SIMDISK_PROFILES "/%s", e->d_name), &err));
 		assert_memory_equal(p.name, e->d_name, strlen(p.name)); /* found by its name */
 		check_round_trip(&p);
 		profile_done(&p);
@@ -209,11 +207,9 @@ TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 		struct truth_zone zones[PROFILE_ZONES_MAX];
 		struct geometry *g;
 		cleanup_profile struct profile p = { 0 };
-		char path[1024];
 		size_t n;
 
-		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", drives[i].name);
-		assert_int_equal(profile_load(&p, path, NULL), 0);
+		assert_int_equal(profile_load(&p, textf(SIMDISK_PROFILES "/%s.disk", drives[i].name), NULL), 0);
 		g = geometry_new(&p);
 		assert_non_null(g);
 		assert_int_equal(geometry_lbas(g), drives[i].blocks);
@@ -294,32 +290,22 @@ TEST(no_text_does_harm)
 /* What profile_save can write, and the page about it: platter-simdisk-profile(5). */
 TEST(every_key_is_in_the_manual)
 {
-	FILE *f = fopen(SIMDISK_PROFILES "/../../../man/platter-simdisk-profile.5", "re");
-	static char page[65536];
+	const char *page = file_text(SIMDISK_PROFILES "/../../../man/platter-simdisk-profile.5");
 	char *text, *line, *save = NULL;
 	cleanup_profile struct profile p = { 0 };
 	size_t len;
 	int n = 0;
 
-	assert_non_null(f);
-	assert_true(fread(page, 1, sizeof(page) - 1, f) > 1000);
-	(void)fclose(f);
 	parse("vendor x\ntransport x\nnote x\nskip 0 0 1\nbad 1 1 r 1\nslow 5 1 1 1\nfail any 1\nstall 1 1\ngone_at_s 5\nzone 10 10\n",
 	      &p);
 	text = saved(&p, &len);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
-		char item[64];
-
-		(void)snprintf(item, sizeof(item), "\n.It Cm %.*s ", (int)strcspn(line, " "), line);
-		if (!strstr(page, item))
+		if (!strstr(page, textf("\n.It Cm %.*s ", (int)strcspn(line, " "), line)))
 			fail_msg("not in the manual: %s", line);
 	}
 	assert_true(n > 50);
 	for (size_t i = 0; traits_key(i); i++) {
-		char item[64];
-
-		(void)snprintf(item, sizeof(item), "\n.It Cm %s ", traits_key(i));
-		if (!strstr(page, item))
+		if (!strstr(page, textf("\n.It Cm %s ", traits_key(i))))
 			fail_msg("not in the manual: %s", traits_key(i));
 	}
 	free(text);

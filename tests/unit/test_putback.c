@@ -319,9 +319,8 @@ TEST(nothing_newer_is_lost_without_consent_and_nothing_old_at_all)
 		/* A run of smr has 94 000 accesses: a tenth of the moments, all of them with PLATTER_LONG=1. */
 		const unsigned moments = r->m == &measure_smr && !getenv("PLATTER_LONG") ? MOMENTS / 10 : MOMENTS;
 		uint64_t accesses;
-		char words[200];
+		const char *words = textf("--rewrite " NAMED " %s", r->words);
 
-		(void)snprintf(words, sizeof(words), "--rewrite " NAMED " %s", r->words);
 		k->nwrites = 0;
 		k->is_counted = false;
 		if (run_on(k, r->m, r, words, "start-1", false, &err) < 0)

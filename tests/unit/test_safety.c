@@ -330,11 +330,9 @@ TEST(many_findings_are_cut_with_a_count)
 {
 	struct survey s = { 0 };
 	struct err err = { 0 };
-	char where[64];
 
 	for (unsigned i = 0; i < 100; i++) {
-		(void)snprintf(where, sizeof(where), "/a/rather/long/mount/point/number/%u", i);
-		survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", where);
+		survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", textf("/a/rather/long/mount/point/number/%u", i));
 	}
 	assert_int_equal(permit_would(&disk, &s, WRITE_DESTROY, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "more: see platter info."));

@@ -99,21 +99,16 @@ TEST_WITH(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place)
 {
 	const struct place *p = *state;
 	cleanup_result struct result *res = some();
-	char other[128], text[] = "precious";
 	struct stat st;
 	struct err err;
-	FILE *f;
+	const char *other = textf("%s/other", p->dir);
 
-	(void)snprintf(other, sizeof(other), "%s/other", p->dir);
-	f = fopen(other, "w");
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	file_put(other, "precious");
 	assert_int_equal(symlink(other, p->path), 0);
 	assert_int_equal(result_save(res, p->path, &err), -ELOOP);
 	assert_non_null(strstr(err.text, "symbolic link"));
 	assert_int_equal(stat(other, &st), 0);
-	assert_int_equal(st.st_size, strlen(text));
+	assert_int_equal(st.st_size, 8);
 	assert_int_equal(unlink(p->path), 0);
 	assert_int_equal(mkfifo(p->path, 0600), 0);
 	assert_int_equal(result_save(res, p->path, &err), -EEXIST);
@@ -242,7 +237,6 @@ TEST_WITH(only_files_are_loaded_and_the_sentence_names_them, make_place, drop_pl
 	const struct place *p = *state;
 	struct result *back = NULL;
 	struct err err;
-	FILE *f;
 
 	assert_int_equal(result_load(&back, p->path, &err), -ENOENT);
 	assert_ptr_equal(strstr(err.text, p->path), err.text);
@@ -250,9 +244,7 @@ TEST_WITH(only_files_are_loaded_and_the_sentence_names_them, make_place, drop_pl
 	assert_non_null(strstr(err.text, "directory"));
 	assert_int_equal(result_load(&back, "/dev/zero", &err), -EINVAL);
 	assert_non_null(strstr(err.text, "device"));
-	f = fopen(p->path, "w");
-	assert_non_null(f);
-	assert_int_equal(fclose(f), 0);
+	file_put(p->path, "");
 	assert_int_equal(truncate(p->path, 1ll << 40), 0); /* sparse: does not fit in memory */
 	assert_int_equal(result_load(&back, p->path, &err), -EFBIG);
 	assert_non_null(strstr(err.text, "larger than such a file"));

@@ -173,15 +173,14 @@ static struct result *many(unsigned what)
 {
 	static const char *const tables[] = { "slow_regions", "unreadable", "stretches" };
 	struct result *res = zones(2, 3);
-	char name[64], words[401] = "";
+	char words[401] = "";
 
 	for (size_t i = 0; i < sizeof(words) - 1; i += 8)
 		memcpy(words + i, " and on,", 9);
 	for (size_t i = 0; what & 1 && i < 20; i++)
 		result_target(res, &(struct drive){ "/dev/disk/by-id/something", "A MODEL WITH A NAME" }, drive_fields);
 	for (size_t i = 0; what & 2 && i < 60; i++) {
-		(void)snprintf(name, sizeof(name), "more_%zu_ratio", i);
-		result_figure(res, name, NULL, UNIT_RATIO, 0.5, NULL, 0);
+		result_figure(res, textf("more_%zu_ratio", i), NULL, UNIT_RATIO, 0.5, NULL, 0);
 	}
 	for (size_t k = 0; what & 4 && k < ARRAY_LEN(tables); k++)
 		for (size_t i = 0; i < 100; i++)

@@ -37,14 +37,12 @@ TEST(it_goes_on_until_it_can_tell)
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		char text[900];
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 		const struct figure *f;
 
-		(void)snprintf(text, sizeof(text), DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n%s",
-		               v[i].entries, v[i].band_mib * 1024, v[i].more);
-		p = profile_of(text);
+		p = profile_of(textf(DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n%s", v[i].entries,
+		                     v[i].band_mib * 1024, v[i].more));
 		run = run_for(&measure_smr, &p, "--write --destroy-data=SMRTEST1 sda");
 		sim_fill_cache(run.sim, (size_t)v[i].entries, v[i].filled);
 		assert_int_equal(sim_run(&run), 0);

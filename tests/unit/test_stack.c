@@ -60,14 +60,13 @@ static void set(const struct drawn *s, const struct model *m, const char *name, 
 	__attribute__((format(printf, 4, 5)));
 static void set(const struct drawn *s, const struct model *m, const char *name, const char *fmt, ...)
 {
-	char path[400], text[200];
+	char text[200];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)snprintf(path, sizeof(path), "%s/%s", m->dir, name);
-	dump_set(&s->d, path, text);
+	dump_set(&s->d, textf("%s/%s", m->dir, name), text);
 }
 
 static void hold(const struct drawn *s, const struct model *upper, const struct model *lower)

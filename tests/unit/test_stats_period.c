@@ -67,7 +67,6 @@ static void check_scene(const struct scene *sc, const char *what, double bound_p
 	cleanup_free double *t = malloc(sc->events * sizeof(*t));
 	struct tally tally = { 0 };
 	double truth = 60 / sc->rpm;
-	char name[100];
 
 	assert_non_null(t);
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -80,8 +79,7 @@ static void check_scene(const struct scene *sc, const char *what, double bound_p
 		ci.high = period + 1.96 * se;
 		tally_add(&tally, period, ci, truth);
 	}
-	(void)snprintf(name, sizeof(name), "fit_period %s", what);
-	tally_print(&tally, name, truth * 1e-6, "ppm");
+	tally_print(&tally, textf("fit_period %s", what), truth * 1e-6, "ppm");
 	assert_int_equal(tally.failed, 0);
 	assert_true(tally.worst < bound_ppm * 1e-6 * truth);
 	assert_true(fabs(tally_bias(&tally)) < 0.1 * bound_ppm * 1e-6 * truth);

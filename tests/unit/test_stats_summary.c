@@ -223,7 +223,6 @@ TEST(order_statistic_intervals_of_quantiles_cover)
 	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		double truth = -log1p(-cases[c].q);
 		struct tally t = { 0 };
-		char name[80];
 
 		for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
 			struct rng rng;
@@ -235,8 +234,7 @@ TEST(order_statistic_intervals_of_quantiles_cover)
 			tally_add(&t, stats_quantile_sorted(x, cases[c].n, cases[c].q),
 			          stats_quantile_ci_sorted(x, cases[c].n, cases[c].q), truth);
 		}
-		(void)snprintf(name, sizeof(name), "stats_quantile_ci n %zu q %g", cases[c].n, cases[c].q);
-		tally_print(&t, name, 1, "");
+		tally_print(&t, textf("stats_quantile_ci n %zu q %g", cases[c].n, cases[c].q), 1, "");
 		assert_true(tally_is_covered(&t)); /* of few values by more */
 	}
 	assert_true(isnan(stats_quantile_ci_sorted(x, 5, 0.5).low)); /* 2 * 2^-5 > 5 % */
@@ -285,7 +283,6 @@ TEST(batch_means_cover_with_and_without_autocorrelation)
 	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
 		for (enum noise noise = NOISE_NORMAL; noise <= NOISE_CORRELATED; noise++) {
 			struct tally t = { 0 };
-			char name[80];
 
 			for (uint64_t seed = 0; seed < SEEDS; seed++) {
 				struct interval ci;
@@ -294,9 +291,7 @@ TEST(batch_means_cover_with_and_without_autocorrelation)
 				ci = stats_batch_means_ci(x, sizes[k]);
 				tally_add(&t, (ci.low + ci.high) / 2, ci, 100);
 			}
-			(void)snprintf(name, sizeof(name), "stats_batch_means_ci n %zu %s", sizes[k],
-			               noise_names[noise]);
-			tally_print(&t, name, 1, "");
+			tally_print(&t, textf("stats_batch_means_ci n %zu %s", sizes[k], noise_names[noise]), 1, "");
 			/* 50 values of which neighbours correlate 0.7 are worth 9: nobody covers well then */
 			assert_true(sizes[k] > 50 ? tally_covers(&t) : tally_coverage(&t) >= 0.9);
 		}
@@ -322,7 +317,6 @@ TEST(stopping_at_a_precision_leaves_intervals_honest)
 	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		struct tally t = { 0 };
 		double needed = 0;
-		char name[80];
 
 		for (uint64_t seed = 0; seed < SEEDS; seed++) {
 			struct interval ci;
@@ -340,9 +334,10 @@ TEST(stopping_at_a_precision_leaves_intervals_honest)
 			tally_add(&t, (ci.low + ci.high) / 2.0, ci, 100);
 			needed += (double)n / SEEDS;
 		}
-		(void)snprintf(name, sizeof(name), "stop %g %% spread %g %s n %.0f", 100 * cases[c].precision,
-		               cases[c].spread, noise_names[cases[c].noise], needed);
-		tally_print(&t, name, 1, "");
+		tally_print(&t,
+		            textf("stop %g %% spread %g %s n %.0f", 100 * cases[c].precision, cases[c].spread,
+		                  noise_names[cases[c].noise], needed),
+		            1, "");
 		assert_true(tally_covers(&t));
 	}
 }

@@ -71,10 +71,8 @@ static json_t *changed(const json_t *value, const char *key, const char *more)
 		copy = json_object();
 		json_object_foreach((json_t *)(uintptr_t)value, name, v)
 		{
-			char full[400];
-
-			(void)snprintf(full, sizeof(full), "%s%s", name, is_dictionary(key) ? more : "");
-			(void)json_object_set_new(copy, full, changed(v, name, more));
+			(void)json_object_set_new(copy, textf("%s%s", name, is_dictionary(key) ? more : ""),
+			                          changed(v, name, more));
 		}
 		return copy;
 	}

@@ -241,21 +241,19 @@ TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 		cleanup_run struct sim_run run = { .sim = sim_new(),
 			                           .m = &measure_stream,
 			                           .hooks = { .request = add_up, .arg = &m } };
-		char text[200];
 
 		(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
 		(void)sim_add_profile(run.sim, "maxtor-diamondmax-80", "sdb");
-		(void)snprintf(text, sizeof(text), "%s%s",
-		               strstr(words[i], "--read") ? ""
-		               : strstr(words[i], "sdb")  ? two
-		                                          : one,
-		               words[i]);
-		run.words = text;
+		run.words = textf("%s%s",
+		                  strstr(words[i], "--read") ? ""
+		                  : strstr(words[i], "sdb")  ? two
+		                                             : one,
+		                  words[i]);
 		MUST_RUN(run);
 		looked += m.writes_after_flush > 0;
 		if (m.read > m.plan_read || m.written > m.plan_written)
-			fail_msg("%s: %" PRIu64 " of %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " written", text,
-			         m.read, m.plan_read, m.written, m.plan_written);
+			fail_msg("%s: %" PRIu64 " of %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " written",
+			         run.words, m.read, m.plan_read, m.written, m.plan_written);
 	}
 	assert_true(looked >= 3);
 }

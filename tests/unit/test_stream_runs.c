@@ -139,7 +139,6 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda",
 		.hooks = { .checkpoint = do_harm, .arg = &h }
 	};
-	char where[64];
 
 	stream(&run);
 	assert_true(h.times >= 1);
@@ -147,9 +146,8 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 	assert_true(sim_figure(&run, "verify_errors") == errors);
 	assert_int_equal(notices(run.res, "verify", NULL), (unsigned)errors);
 	assert_int_equal(run.res->verdict_is_no, errors > 0.0);
-	(void)snprintf(where, sizeof(where), "sda at %" PRIu64 ":", at);
 	if (errors > 0.0)
-		assert_int_equal(notices(run.res, "verify", where), 1);
+		assert_int_equal(notices(run.res, "verify", textf("sda at %" PRIu64 ":", at)), 1);
 	if (says)
 		assert_true(notices(run.res, "verify", says) >= 1);
 }

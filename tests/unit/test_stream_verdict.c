@@ -33,10 +33,8 @@ struct array {
 static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 {
 	struct err err = { 0 };
-	char path[256];
 
-	(void)snprintf(path, sizeof(path), "%s/%s.disk", SIMDISK_PROFILES, name);
-	assert_int_equal(profile_load(p, path, &err), 0);
+	assert_int_equal(profile_load(p, textf("%s/%s.disk", SIMDISK_PROFILES, name), &err), 0);
 	/*
 	 * As fast everywhere, and large: an hour's run stays in "this zone", and no disk of several is full before. And
 	 * slow, for rings of a minute are really allocated.
@@ -223,10 +221,10 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
 		bool writes = strstr(cases[i].words, "--write") != NULL;
-		char words[400], path[256];
+		char words[400];
 		int n = snprintf(words, sizeof(words), "%s%s", cases[i].words, writes ? "" : " --read");
+		const char *path = textf("%s/modern-4tb.disk", SIMDISK_PROFILES);
 
-		(void)snprintf(path, sizeof(path), "%s/modern-4tb.disk", SIMDISK_PROFILES);
 		for (unsigned k = 0; k < cases[i].ndisks; k++) {
 			cleanup_profile struct profile p = { 0 };
 			struct err err = { 0 };

@@ -281,14 +281,13 @@ TEST(portions_however_short_find_what_one_run_finds)
 	} cases[] = { { 20, 31, 75, 3, 4 }, { 5, 4, 15, 0, 4 }, { 5, 4, 75, 1, 4 } };
 
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
-		char words[200];
 		uint64_t portions = 0, bytes = cases[k].gb * 1000000000 / 512 * 512;
 		struct result *res = NULL;
 		FOLDER(dir);
 		PROFILE(p, "modern-4tb");
+		const char *words = textf("--range=-%dGB --resume --portion=%ds --state=%s/state sda", (int)cases[k].gb,
+		                          (int)cases[k].portion_s, dir.path);
 
-		(void)snprintf(words, sizeof(words), "--range=-%dGB --resume --portion=%ds --state=%s/state sda",
-		               (int)cases[k].gb, (int)cases[k].portion_s, dir.path);
 		for (size_t i = 0; i < cases[k].weak; i++)
 			plant(&p, lbas[i], 8, 2);
 		do {
@@ -313,29 +312,16 @@ TEST(portions_however_short_find_what_one_run_finds)
 
 /* ---- lists ---- */
 
-static void read_back(const char *path, char *buf, size_t len)
-{
-	FILE *f = fopen(path, "re");
-	size_t n;
-
-	assert_non_null(f);
-	n = fread(buf, 1, len - 1, f);
-	buf[n] = 0;
-	(void)fclose(f);
-}
-
 TEST(the_mapfile_has_what_cannot_be_read)
 {
-	char words[200], path[64], text[2000];
 	cleanup_run struct sim_run run = { 0 };
+	const char *text;
 	FOLDER(dir);
 	PROFILE(p, "tiny");
 
 	plant_bad(&p, 20006, 4);
-	(void)snprintf(path, sizeof(path), "%s/map", dir.path);
-	(void)snprintf(words, sizeof(words), "--range=8MiB-16MiB --mapfile=%s sda", path);
-	run = run_on(&p, words);
-	read_back(path, text, sizeof(text));
+	run = run_on(&p, textf("--range=8MiB-16MiB --mapfile=%s/map sda", dir.path));
+	text = file_text(textf("%s/map", dir.path));
 	assert_non_null(strstr(text, "\n0x00000000  0x00800000  ?\n0x00800000  0x001C4C00  +\n"));
 	assert_non_null(strstr(text, "\n0x009C4C00  0x00000800  -\n0x009C5400  0x0063AC00  +\n0x01000000  0x"));
 }
@@ -440,15 +426,13 @@ TEST(many_scans_are_reported_one_after_the_other)
 	const struct table *t;
 
 	for (size_t k = 0; k < 4; k++) {
-		char started[40];
 		PROFILE(p, "modern-4tb");
 
 		for (size_t i = 0; i < 4; i++)
 			if (weak[k][i])
 				plant(&p, lbas[i], 8, 2);
 		runs[k] = run_on(&p, "--range=-3GB sda");
-		(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", (int)k + 1);
-		result_set(&runs[k].res->head.started, started);
+		result_set(&runs[k].res->head.started, textf("2026-%02d-01T00:00:00.000000Z", (int)k + 1));
 		res[(k + 2) % 4] = runs[k].res; /* in any order */
 	}
 	MUST(report_trend(res, 4, &opt, &said, &err));
@@ -574,12 +558,10 @@ TEST(users_hardly_feel_an_idle_scan)
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct sim_user *who = &users[i % n].user;
 		double alone, idle;
-		char words[64];
 		PROFILE(p, disks[i / n]);
 
-		(void)snprintf(words, sizeof(words), "--idle --time=%.0fs sda", USER_READS * who->mean_gap_ns * 1e-9);
 		alone = user_p99_ms(&p, who, NULL);
-		idle = user_p99_ms(&p, who, words);
+		idle = user_p99_ms(&p, who, textf("--idle --time=%.0fs sda", USER_READS * who->mean_gap_ns * 1e-9));
 		print_message("%s, %s: 99 %% alone %.1f ms, %.2f times with --idle\n", p.name, users[i % n].name, alone,
 		              idle / alone);
 		assert_true(idle <= users[i % n].most * alone);

@@ -75,23 +75,11 @@ TEST(of_all_that_failed_nothing_falls_out_of_the_list)
 	}
 }
 
-static char *read_all(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *text = calloc(1, 1 << 16);
-
-	assert_non_null(f);
-	assert_non_null(text);
-	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
-	(void)fclose(f);
-	return text;
-}
-
 /* More slow places than are listed, long before the two that cannot be read. */
 TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 {
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
-	char words[160], path[64], *map;
+	const char *path, *map;
 	cleanup_run struct sim_run run = { 0 };
 	FOLDER(dir);
 	PROFILE(p, "modern-4tb");
@@ -105,9 +93,8 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	}
 	for (size_t i = 0; i < 2; i++)
 		plant_bad(&p, bads[i], 8);
-	(void)snprintf(path, sizeof(path), "%s/map", dir.path);
-	(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --mapfile=%s sda", path);
-	run = run_on(&p, words);
+	path = textf("%s/map", dir.path);
+	run = run_on(&p, textf("--range=-30GB --without=files --mapfile=%s sda", path));
 	print_message("slow %.0f, listed %zu\n", sim_figure(&run, "slow_requests"),
 	              result_find_table(run.res, "slow")->nrows);
 	assert_true(sim_figure(&run, "slow_requests") > SURFACE_LISTED);
@@ -118,14 +105,10 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	assert_int_equal(result_has_notice(run.res, "places-cut"),
 	                 sim_figure(&run, "unchecked_places") > SURFACE_LISTED);
 	assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
-	map = read_all(path);
+	map = file_text(path);
 	for (size_t i = 0; i < 2; i++) {
-		char line[64];
-
-		(void)snprintf(line, sizeof(line), "\n0x%08" PRIX64 "  0x00001000  -\n", bads[i] * 512);
-		assert_non_null(strstr(map, line));
+		assert_non_null(strstr(map, textf("\n0x%08" PRIX64 "  0x00001000  -\n", bads[i] * 512)));
 	}
-	free(map);
 }
 
 /* Halving took 3.4 times as long as the scan, and found 195 weak sectors. */
@@ -157,19 +140,16 @@ TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 		uint64_t count = counts[i / 2 % 3], first = i % 2 ? to - count : from;
 		uint64_t n = to - from < count ? to - from : count;
 		cleanup_run struct sim_run run = { 0 };
-		char words[80];
 		PROFILE(p, "tiny");
 
 		if (to - from < count)
 			first = from;
 		plant_bad(&p, first, n);
-		(void)snprintf(words, sizeof(words), "--without=files --range=%d-%d sda", (int)from * 512,
-		               (int)to * 512);
-		run = run_on(&p, words);
+		run = run_on(&p, textf("--without=files --range=%d-%d sda", (int)from * 512, (int)to * 512));
 		if (count_kind(run.res, "unreadable", first) != 1 ||
 		    count_kind(run.res, "unreadable", UINT64_MAX) != 1 ||
 		    (uint64_t)sim_figure(&run, "unreadable_bytes") != n * 512)
-			fail_msg("%s: %d sectors at %d", words, (int)n, (int)first);
+			fail_msg("%s: %d sectors at %d", run.words, (int)n, (int)first);
 		assert_int_equal((int)sim_figure(&run, "healed_places"), 0);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	}
@@ -400,7 +380,6 @@ TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 {
 	const uint64_t lba = 39062496, count = 98304, span = 30000000000;
-	char words[160];
 	double skipped = NAN, hours = 0.0;
 	FOLDER(dir);
 	PROFILE(p, "modern-4tb");
@@ -416,9 +395,8 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 		bool is_all = !isnan(skipped) && skipped > 0.0 && hours < 0.0;
 		cleanup_run struct sim_run run = { 0 };
 
-		(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --resume --state=%s/state %s sda",
-		               dir.path, is_all ? "--recheck-all" : "--time=500");
-		run = run_on(&p, words);
+		run = run_on(&p, textf("--range=-30GB --without=files --resume --state=%s/state %s sda", dir.path,
+		                       is_all ? "--recheck-all" : "--time=500"));
 		assert_true(sim_figure(&run, "scanned_bytes") + sim_figure(&run, "skipped_bytes") ==
 		            sim_figure(&run, "scanned_to_bytes"));
 		hours += is_all ? 0.0 : (double)sim_elapsed_ns(run.sim) / 3.6e12;
@@ -512,19 +490,16 @@ static void lie(json_t *doc, int which)
 
 TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 {
-	char path[64], words[120];
 	FOLDER(dir);
+	const char *path = textf("%s/state", dir.path);
+	const char *words = textf("--range=-2GB --without=files --resume --state=%s sda", path);
 
-	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
-	(void)snprintf(words, sizeof(words), "--range=-2GB --without=files --resume --state=%s sda", path);
 	for (int which = 0; which < 13; which++) {
-		char first[160];
 		struct sim_run run;
 		json_t *doc;
 		PROFILE(p, "modern-4tb");
 
-		(void)snprintf(first, sizeof(first), "--time=8s %s", words);
-		run = run_on(&p, first);
+		run = run_on(&p, textf("--time=8s %s", words));
 		assert_true(sim_figure(&run, "scanned_bytes") > 0 && sim_figure(&run, "scanned_ratio") < 1);
 		sim_run_end(&run);
 		doc = json_load_file(path, 0, NULL);
@@ -545,13 +520,12 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 
 TEST(a_state_that_is_no_regular_file_is_refused_at_once)
 {
-	char path[64], words[120];
 	FOLDER(dir);
 	PROFILE(p, "modern-4tb");
-	cleanup_run struct sim_run run = run_for(&measure_surface, &p, words);
+	const char *path = textf("%s/state", dir.path);
+	cleanup_run struct sim_run run =
+		run_for(&measure_surface, &p, textf("--range=-2GB --resume --state=%s sda", path));
 
-	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
-	(void)snprintf(words, sizeof(words), "--range=-2GB --resume --state=%s sda", path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(sim_run(&run), -EINVAL);
 	sim_run_done(&run);

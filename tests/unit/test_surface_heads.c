@@ -193,15 +193,13 @@ TEST(portions_and_the_document_say_the_same)
 {
 	struct result *again = result_new("surface"), *res = NULL;
 	const struct table *a, *b;
-	char words[200];
 	int portions = 0;
 	PROFILE(p, "quantum-fireball-tm2110a");
 
 	assert_true(learn(&p, "sda"));
 	weaken(&p, 2, 0.1, 0.5);
-	(void)snprintf(words, sizeof(words), "--resume --portion=120s --state=%s", state_path);
 	do {
-		cleanup_run struct sim_run run = scan(&p, words);
+		cleanup_run struct sim_run run = scan(&p, textf("--resume --portion=120s --state=%s", state_path));
 
 		result_free(res);
 		res = run.res;
@@ -323,10 +321,7 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 		int r;
 
 		if (i == 0) {
-			char first[320];
-
-			(void)snprintf(first, sizeof(first), "--time=3s %s", words);
-			run = ran_on(&measure_surface, &p, first);
+			run = ran_on(&measure_surface, &p, textf("--time=3s %s", words));
 			assert_true(sim_figure(&run, "scanned_ratio") < 1.0);
 			sim_run_end(&run);
 			for (size_t k = 0; k < 2; k++)

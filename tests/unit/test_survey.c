@@ -123,10 +123,7 @@ static void dump_part(const struct dump *d, const char *dir, const char *number,
 
 static void dump_folder(const struct dump *d, const char *path)
 {
-	char full[400];
-
-	(void)snprintf(full, sizeof(full), "%s/%s/x", d->root, path);
-	dump_folders(full);
+	dump_folders(textf("%s/%s/x", d->root, path));
 }
 
 static bool finds(const struct dump *d, const char *path, enum finding_kind kind, const char *on, const char *what)
@@ -311,13 +308,11 @@ TEST(storage_that_other_hosts_reach_is_told_by_its_connection)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const char *const over[] = { cases[i].path, "/dev/dm-7", "/dev/loop7" };
-		char slave[128];
 
 		dump_open(&d, "stack");
 		dump_block(&d, cases[i].dir, "77:7", "1000000");
 		dump_block(&d, VIRTUAL "dm-7", "254:7", "1000000");
-		(void)snprintf(slave, sizeof(slave), VIRTUAL "dm-7/slaves/%s", strrchr(cases[i].dir, '/') + 1);
-		dump_folder(&d, slave);
+		dump_folder(&d, textf(VIRTUAL "dm-7/slaves/%s", strrchr(cases[i].dir, '/') + 1));
 		dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
 		dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/dev/dm-7");
 		for (size_t k = 0; k < ARRAY_LEN(over); k++) {
@@ -445,12 +440,10 @@ TEST(without_the_table_of_mounts_nothing_is_decided)
 	struct survey found = { 0 };
 	struct device dev;
 	struct err err;
-	char path[256];
 	DUMP(d, "sata-512e");
 
 	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, NULL), 0);
-	(void)snprintf(path, sizeof(path), "%s/proc/self/mountinfo", d.root);
-	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(textf("%s/proc/self/mountinfo", d.root)), 0);
 	assert_int_equal(device_system.survey(CTX(&d), &dev, &found, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "mountinfo"));
 	assert_int_equal(found.n, 0);

@@ -182,11 +182,9 @@ TEST(equal_times_between_arrivals_are_equal)
 TEST(a_steady_stream_is_steady_wherever_it_ends)
 {
 	for (int ms = 20000; ms < 20005; ms++) {
-		char words[100];
 		cleanup_result struct result *res = NULL;
 
-		(void)snprintf(words, sizeof(words), "--arrivals=200 --ios=1 --class=law=fixed --time=%dms sda", ms);
-		res = measured_on("ssd-sata", words);
+		res = measured_on("ssd-sata", textf("--arrivals=200 --ios=1 --class=law=fixed --time=%dms sda", ms));
 		assert_false(res->verdict_is_no);
 	}
 }

@@ -95,7 +95,7 @@ TEST(what_is_under_way_is_given_up_at_the_end)
 TEST(every_one_of_a_million_rows_is_written)
 {
 	static const char *const names[] = { "light", "heavy" };
-	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256], want[256];
+	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256];
 	struct rowlog_cost cost;
 	struct err err = { 0 };
 	struct rowlog *e;
@@ -125,11 +125,10 @@ TEST(every_one_of_a_million_rows_is_written)
 		assert_non_null(fgets(line, sizeof(line), f));
 		if (i % 1009 != 0 && i + 1 != ROWS)
 			continue;
-		(void)snprintf(want, sizeof(want), "%u,%s,%u.%09u,%u.%09u,0.%09u,0.500000,%u,%d\n", (unsigned)(i % 30),
-		               names[i % 2], (unsigned)(end / NS_PER_S), (unsigned)(end % NS_PER_S),
-		               (unsigned)(think / NS_PER_S), (unsigned)(think % NS_PER_S), (unsigned)i,
-		               (unsigned)(i % 7), i % 5 == 0);
-		assert_string_equal(line, want);
+		assert_string_equal(line, textf("%u,%s,%u.%09u,%u.%09u,0.%09u,0.500000,%u,%d\n", (unsigned)(i % 30),
+		                                names[i % 2], (unsigned)(end / NS_PER_S), (unsigned)(end % NS_PER_S),
+		                                (unsigned)(think / NS_PER_S), (unsigned)(think % NS_PER_S), (unsigned)i,
+		                                (unsigned)(i % 7), i % 5 == 0));
 	}
 	assert_null(fgets(line, sizeof(line), f));
 	assert_int_equal(fclose(f), 0);

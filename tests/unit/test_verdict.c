@@ -294,18 +294,11 @@ TEST(of_one_measurement_without_a_sign_there_is_no_verdict)
 
 TEST(the_manual_page_has_the_table)
 {
-	static char page[64000];
-	FILE *f = fopen(TEST_DATA "/../../man/platter-check.8", "re");
-	const char *at = page;
+	const char *at = file_text(TEST_DATA "/../../man/platter-check.8");
 
-	assert_non_null(f);
-	assert_true(fread(page, 1, sizeof(page) - 1, f) > 0);
-	(void)fclose(f);
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
-		char item[160];
+		const char *item = textf("\n.It Sy %s No %s Va %s\n", r->name, verdict_words[r->says], r->figure);
 
-		(void)snprintf(item, sizeof(item), "\n.It Sy %s No %s Va %s\n", r->name, verdict_words[r->says],
-		               r->figure);
 		at = strstr(at, item); /* in the same order */
 		if (!at)
 			fail_msg("platter-check(8) lacks, or has elsewhere:%s", item);

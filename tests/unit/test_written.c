@@ -33,10 +33,7 @@ static void block(const struct dump *d, const char *on, unsigned minor, unsigned
 
 static void set(const struct dump *d, const char *on, const char *what, const char *text)
 {
-	char path[400];
-
-	(void)snprintf(path, sizeof(path), "sys/devices/block/%s/%s", on, what);
-	dump_set(d, path, text);
+	dump_set(d, textf("sys/devices/block/%s/%s", on, what), text);
 }
 
 static void hold(const struct dump *d, const char *upper, const char *lower)
@@ -95,7 +92,6 @@ TEST(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else)
 		{ "", "dm-0 512" },
 	};
 	struct dump d;
-	char pool[100];
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		dump_open(&d, NULL);
@@ -112,8 +108,7 @@ TEST(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else)
 	dump_open(&d, NULL);
 	block(&d, "sda", 0, 2, 0);
 	block(&d, "dm-0", 1, 1, 0);
-	(void)snprintf(pool, sizeof(pool), "%s-tpool", lv);
-	set(&d, "dm-0", "dm/uuid", pool);
+	set(&d, "dm-0", "dm/uuid", textf("%s-tpool", lv));
 	hold(&d, "dm-0", "sda");
 	expect(&d, 1, "dm-0 512");
 	dump_close(&d);
