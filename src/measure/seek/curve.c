@@ -97,14 +97,13 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct belief *belief, struct err *err)
 {
 	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
-	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6, .backward_only = p->tracks < 3 };
-	uint64_t key = rng_u64(&s->t.rng);
+	/* None evenly: the curve shows about when the head is there. */
+	struct aim_setup setup = { .aimed = s->p->quick ? 7 : 8, .backward_only = p->tracks < 3 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(&s->known.places, first / size);
 
-		even_aims(s, &setup, i, pairs, key);
 		r = one_pair(s, first, first + (double)p->tracks * track, &setup, belief, &p->log, err);
 		at += TURN;
 		at -= floor(at);
