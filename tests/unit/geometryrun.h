@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs of `geometry` on disks that are drawn. For tests that have included cmocka.h. End each with geometry_run_end().
- */
+/* Runs of `geometry` on disks that are drawn. For tests that have included cmocka.h. End each with sim_run_end(). */
 #ifndef PLATTER_TEST_GEOMETRYRUN_H
 #define PLATTER_TEST_GEOMETRYRUN_H
 

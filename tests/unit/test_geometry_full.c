@@ -6,12 +6,9 @@
  */
 #include "test.h"
 
+#include "geometryrun.h"
 #include "lacks.h"
-#include "simrun.h"
 #include "visible.h"
-#include "wild.h"
-
-extern const struct measure measure_geometry;
 
 struct rates {
 	size_t disks, edges, edges_found, edges_told, zones_exact;
@@ -277,41 +274,21 @@ static void check_defects(const struct geometry *g, const struct sim_run *run, s
 	}
 }
 
-/* outlier_p: so many answers come later, by 5 ms on the mean. */
-static void one_with(uint64_t seed, const struct profile_limits *limits, double outlier_p, struct rates *r)
+static void judge(struct sim_run *run, struct rates *r)
 {
-	struct sim *sim = sim_new();
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks --time=9h sda" };
-	const struct geometry *g;
+	const struct geometry *g = disk_geometry(sim_model(sim_find(run->sim, "sda")));
 
-	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-	p.noise.outlier_p = outlier_p;
-	p.noise.outlier_ms = 5.0;
-	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-	sim_set_contents(sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	assert_true(run.res->status == STATUS_COMPLETE ||
-	            (limits->bad_regions && run.res->status == STATUS_WITH_ERRORS));
 	r->disks++;
-	check_edges(g, &run, r);
-	check_layout(g, &run, r);
-	check_runs(g, &run, r);
-	check_defects(g, &run, r);
-	check_intervals(&run);
-	r->worst_ppm = fmax(r->worst_ppm, fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) * 1e6);
-	r->visited += sim_figure(&run, "tracks_visited");
-	r->revolutions += (double)sim_elapsed_ns(sim) / sim_figure(&run, "rotation_period_ns");
-	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(sim) * 1e-9);
-	sim_run_done(&run);
-	sim_free(sim);
-}
-
-static void one(uint64_t seed, const struct profile_limits *limits, struct rates *r)
-{
-	one_with(seed, limits, 0.0, r);
+	check_edges(g, run, r);
+	check_layout(g, run, r);
+	check_runs(g, run, r);
+	check_defects(g, run, r);
+	check_intervals(run);
+	r->worst_ppm = fmax(r->worst_ppm,
+	                    fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->spindle.rpm - 1.0) * 1e6);
+	r->visited += sim_figure(run, "tracks_visited");
+	r->revolutions += (double)sim_elapsed_ns(run->sim) / sim_figure(run, "rotation_period_ns");
+	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(run->sim) * 1e-9);
 }
 
 static void say(const char *what, const struct rates *r)
@@ -329,32 +306,21 @@ static bool is_long(void)
 	return getenv("PLATTER_LONG") != NULL;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#if !defined(IS_SLOW) && defined(__SANITIZE_ADDRESS__)
-#define IS_SLOW 1
-#elif !defined(IS_SLOW)
-#define IS_SLOW 0
-#endif
-
-static uint64_t how_many(uint64_t n)
-{
-	return is_long() ? n * 64 : IS_SLOW ? (n + 7) / 8 : n;
-}
-
-static uint64_t how_large(uint64_t bytes)
-{
-	return IS_SLOW && !is_long() ? bytes / 2 : bytes;
-}
-
 /* An eighth of the disks, and smaller ones, are enough to look for what is false, and for faults of memory, but not
  * for shares. */
 static bool is_of_few(void)
 {
-	return IS_SLOW && !is_long();
+	return TALLY_SHARE > 1 && !is_long();
+}
+
+static uint64_t how_many(uint64_t n)
+{
+	return is_long() ? n * 64 : is_of_few() ? (n + 7) / 8 : n;
+}
+
+static uint64_t how_large(uint64_t bytes)
+{
+	return is_of_few() ? bytes / 2 : bytes;
 }
 
 /* Nothing that is told as sure may be false, on no disk. */
@@ -367,14 +333,35 @@ static void assert_nothing_false_is_sure(const struct rates *r)
 	assert_true(r->worst_ppm <= 10.0);
 }
 
-TEST(any_disk_is_found_out)
+/* As many of those that are drawn. outlier_p: so many answers come later, by 5 ms on the mean. */
+static struct rates rates_of(const char *what, uint64_t first, uint64_t n, const struct profile_limits *limits,
+                             double outlier_p)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 1; seed <= how_many(12); seed++)
-		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000) }, &r);
-	say("any disks", &r);
+	for (uint64_t seed = first; seed < first + n; seed++) {
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
+		struct err err;
+
+		assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+		p.noise.outlier_p = outlier_p;
+		p.noise.outlier_ms = 5.0;
+		run = geometry_on(&p, "--tracks --time=9h sda");
+		assert_true(run.res->status == STATUS_COMPLETE ||
+		            (limits->bad_regions && run.res->status == STATUS_WITH_ERRORS));
+		judge(&run, &r);
+	}
+	say(what, &r);
 	assert_nothing_false_is_sure(&r);
+	return r;
+}
+
+TEST(any_disk_is_found_out)
+{
+	const struct profile_limits any = { .max_bytes = how_large(500000000) };
+	const struct rates r = rates_of("any disks", 1, how_many(12), &any, 0.0);
+
 	if (is_of_few())
 		return;
 	assert_true(r.tracks_right * 1000 >= r.tracks * 999);
@@ -391,12 +378,9 @@ TEST(any_disk_is_found_out)
 
 TEST(disks_without_defects_are_exact)
 {
-	struct rates r = { 0 };
+	const struct profile_limits exact = { .max_bytes = how_large(500000000), .no_defects = true };
+	const struct rates r = rates_of("without defects", 5001, how_many(7), &exact, 0.0);
 
-	for (uint64_t seed = 5001; seed <= 5000 + how_many(7); seed++)
-		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000), .no_defects = true }, &r);
-	say("without defects", &r);
-	assert_nothing_false_is_sure(&r);
 	if (is_of_few())
 		return;
 	assert_true(r.tracks_right * 1000 >= r.tracks * 999);
@@ -412,14 +396,14 @@ TEST(disks_without_defects_are_exact)
 /* 23000 runs, nearly all of them leapt over: cycles of which only the order is wrong must not be believed. */
 TEST_LARGE(runs_of_the_largest_known_drive_are_true)
 {
-	struct sim *sim = sim_new();
-	const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, "modern-4tb", "sda")));
-	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks sda" };
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	struct rates r = { .disks = 1 };
+	const struct geometry *g;
 
-	sim_set_contents(sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	geometry_profile_of("modern-4tb", &p);
+	run = geometry_on(&p, "--tracks sda");
+	g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 	check_runs(g, &run, &r);
 	check_layout(g, &run, &r);
 	say("modern-4tb", &r);
@@ -428,20 +412,14 @@ TEST_LARGE(runs_of_the_largest_known_drive_are_true)
 	assert_int_equal(r.tracks_right, r.tracks);
 	assert_true(r.turns > 20000);
 	assert_int_equal(r.turns_wrong, 0);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(noise_and_outliers_make_no_false_answers)
 {
-	struct rates r = { 0 };
-
 	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
-	for (uint64_t seed = 7001; seed <= 7000 + how_many(4); seed++)
-		one_with(seed, &(struct profile_limits){ .max_bytes = how_large(300000000), .jitter_us = 10.0 }, 0.003,
-		         &r);
-	say("noise and defects", &r);
-	assert_nothing_false_is_sure(&r);
+	const struct profile_limits noisy = { .max_bytes = how_large(300000000), .jitter_us = 10.0 };
+	const struct rates r = rates_of("noise and defects", 7001, how_many(4), &noisy, 0.003);
+
 	if (is_of_few())
 		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 95);
@@ -449,15 +427,11 @@ TEST(noise_and_outliers_make_no_false_answers)
 
 TEST(noise_alone_is_borne)
 {
-	struct rates r = { 0 };
+	const struct profile_limits noisy = { .max_bytes = how_large(300000000),
+		                              .jitter_us = 10.0,
+		                              .no_defects = true };
+	const struct rates r = rates_of("noise", 7501, how_many(4), &noisy, 0.001);
 
-	for (uint64_t seed = 7501; seed <= 7500 + how_many(4); seed++)
-		one_with(seed,
-		         &(struct profile_limits){
-				 .max_bytes = how_large(300000000), .jitter_us = 10.0, .no_defects = true },
-		         0.001, &r);
-	say("noise", &r);
-	assert_nothing_false_is_sure(&r);
 	if (is_of_few())
 		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
@@ -468,14 +442,9 @@ TEST(noise_alone_is_borne)
 
 TEST(unreadable_sectors_are_survived)
 {
-	struct rates r = { 0 };
+	const struct profile_limits bad = { .max_bytes = how_large(300000000), .no_defects = true, .bad_regions = 3 };
+	const struct rates r = rates_of("unreadable sectors", 8001, how_many(4), &bad, 0.0);
 
-	for (uint64_t seed = 8001; seed <= 8000 + how_many(4); seed++)
-		one(seed,
-		    &(struct profile_limits){ .max_bytes = how_large(300000000), .no_defects = true, .bad_regions = 3 },
-		    &r);
-	say("unreadable sectors", &r);
-	assert_nothing_false_is_sure(&r);
 	if (is_of_few())
 		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
@@ -485,13 +454,11 @@ TEST(unreadable_sectors_are_survived)
  * often as it was measured. */
 TEST_LARGE(what_accesses_say_again_and_again_is_no_evidence)
 {
-	struct rates r = { 0 };
+	const struct profile_limits any = { .max_bytes = 500000000 };
 
 	if (!is_long()) /* 11 s */
 		skip();
-	one(354, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
-	say("few sectors", &r);
-	assert_nothing_false_is_sure(&r);
+	(void)rates_of("few sectors", 354, 1, &any, 0.0);
 }
 
 /* Requests before accesses are judged. */
@@ -511,30 +478,28 @@ static void count_reads(void *arg, struct session *ses, const char *phase, doubl
 		w->reads = sim_requests(w->sim);
 }
 
-static void one_of_text(const char *text, const char *words, struct rates *r)
+static struct rates rates_of_text(const char *what, const char *text, const char *words)
 {
-	struct sim *sim = sim_new();
+	struct rates r = { 0 };
 	cleanup_profile struct profile p = { 0 };
 	struct err err;
-	struct walk walk = { .sim = sim };
-	struct sim_run run = {
-		.sim = sim, .m = &measure_geometry, .words = words, .hooks = { .progress = count_reads, .arg = &walk }
-	};
-	const struct geometry *g;
+	struct walk walk = { .sim = sim_new() };
+	cleanup_run struct sim_run run = { .sim = walk.sim,
+		                           .m = &measure_geometry,
+		                           .words = words,
+		                           .hooks = { .progress = count_reads, .arg = &walk } };
 
 	if (profile_parse(&p, "text", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
-	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-	sim_set_contents(sim, false);
+	(void)sim_add_disk(walk.sim, &p, "sda");
+	sim_set_contents(walk.sim, false);
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
-	r->disks++;
-	check_edges(g, &run, r);
-	check_layout(g, &run, r);
-	check_runs(g, &run, r);
-	r->reads = (double)walk.reads;
-	sim_run_done(&run);
-	sim_free(sim);
+	judge(&run, &r);
+	r.reads = (double)walk.reads;
+	say(what, &r);
+	assert_nothing_false_is_sure(&r);
+	return r;
 }
 
 #define ONE_SURFACE                                                                                          \
@@ -549,21 +514,13 @@ TEST(an_end_beside_its_place_is_no_defect)
 {
 	static const uint64_t seeds[] = { 91009, 130113 };
 	struct rates r = { 0 };
-	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
-		struct sim *sim = sim_new();
-		struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--time=600s sda" };
-		const struct geometry *g;
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-		if (sim_run(&run) < 0)
-			fail_msg("%s", run.err.text);
-		assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
+	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
+		cleanup_run struct sim_run run = geometry_on_wild(seeds[i], "--time=600s sda", NULL, NULL);
+		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
+
+		assert_true(sim_figure(&run, "surfaces") == (double)geometry_profile(g)->surfaces);
 		check_defects(g, &run, &r);
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 	assert_true(r.lacks_told > 0);
 	assert_int_equal(r.lacks_wrong, 0);
@@ -573,11 +530,9 @@ TEST(an_end_beside_its_place_is_no_defect)
  * tracks over both looks true at its end. */
 TEST_LARGE(tracks_of_another_size_are_not_leapt_over)
 {
-	struct rates r = { 0 };
+	const struct rates r = rates_of_text(
+		"equal sums", ONE_SURFACE "jitter_us 2\ncache_kb 0\nzone 364 314\nzone 900 296\n", "--tracks sda");
 
-	one_of_text(ONE_SURFACE "jitter_us 2\ncache_kb 0\nzone 364 314\nzone 900 296\n", "--tracks sda", &r);
-	say("equal sums", &r);
-	assert_nothing_false_is_sure(&r);
 	assert_int_equal(r.zones_exact, 1);
 	assert_int_equal(r.tracks_right, r.tracks);
 }
@@ -594,11 +549,8 @@ TEST_LARGE(a_band_that_is_cut_is_not_leapt_over)
 		"seek_scatter 1000 0.07 0.035 0.14\n"
 		"head_switch_scatter 0.0117 0.114 0.037\nlayout seek-first 10\nhead_skew 0.138\n"
 		"cyl_skew 0.1308\nband_skew 0.1278\nzone 1053 1081 1102 1073\nzone 926 1042 1061 1033\n";
-	struct rates r = { 0 };
+	const struct rates r = rates_of_text("cut band", text, "--tracks sda");
 
-	one_of_text(text, "--tracks sda", &r);
-	say("cut band", &r);
-	assert_nothing_false_is_sure(&r);
 	assert_int_equal(r.edges_found, r.edges);
 }
 
@@ -608,13 +560,12 @@ TEST_LARGE(a_band_that_is_cut_is_not_leapt_over)
  */
 TEST(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider)
 {
-	struct rates r = { 0 };
+	const struct rates r =
+		rates_of_text("half as large",
+	                      "rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.05\n"
+	                      "interface_mbs 1000\njitter_us 6\ncache_kb 0\nzone 114 600\nzone 300 300\n",
+	                      "--tracks sda");
 
-	one_of_text("rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.05\n"
-	            "interface_mbs 1000\njitter_us 6\ncache_kb 0\nzone 114 600\nzone 300 300\n",
-	            "--tracks sda", &r);
-	say("half as large", &r);
-	assert_nothing_false_is_sure(&r);
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
@@ -627,9 +578,8 @@ TEST_LARGE(the_end_of_a_track_is_looked_for_where_it_should_be)
 
 	for (int i = 0; i < 40; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
-	one_of_text(text, "--tracks sda", &r);
+	r = rates_of_text("many zones", text, "--tracks sda");
 	print_message("%.0f reads\n", r.reads);
-	assert_nothing_false_is_sure(&r);
 	assert_int_equal(r.tracks_right, r.tracks);
 	assert_true(r.reads < 4380.0); /* 4294, and 160 more when it was looked for by halves */
 }
@@ -644,9 +594,7 @@ TEST(a_cache_costs_little)
 
 	for (int i = 0; i < 40; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
-	one_of_text(text, "--tracks --time=60s sda", &r);
-	say("cache", &r);
-	assert_nothing_false_is_sure(&r);
+	r = rates_of_text("cache", text, "--tracks --time=60s sda");
 	assert_int_equal(r.tracks_right, r.tracks);
 	assert_true(r.edges_found >= 15); /* 4 when each sector beside another one cost 32 reads anywhere */
 }
