@@ -70,14 +70,10 @@ static bool has_gap(const struct zone_levels *lv)
 	return false;
 }
 
-/*
- * May the first band be several zones, that are faster than the interface? Of a single one that has to be known. The
- * best of some reads, which the interface is known by, is faster than most by two deviations of their noise.
- */
-static bool may_hide(const struct zone_bands *b, const struct zone_layout *l, const struct zone_levels *lv)
+/* May the first band be several zones, that are faster than the interface? Of a single one that has to be known. */
+static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 {
-	double noise = isnan(lv->sigma[ZONE_SHORT]) ? 0.0 : lv->sigma[ZONE_SHORT];
-	double least = INTERFACE_HIDES * exp(-2.0 * noise) * l->interface_bytes_per_s;
+	double least = INTERFACE_REACHED * l->interface_bytes_per_s;
 	double all = (double)(l->end_bytes - l->first_bytes), first = (double)(b->v[0].end_bytes - b->v[0].first_bytes);
 
 	if (b->n == 1)
@@ -104,6 +100,6 @@ void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, 
 		fill_band(&a, k, l, lv, &ret->v[k]);
 	if (a.n)
 		read_part(l, lv, &ret->v[0].first_bytes, &ret->v[a.n - 1].end_bytes);
-	ret->is_least = a.n && (a.p_count < ALONG_SURE || has_gap(lv) || may_hide(ret, l, lv));
+	ret->is_least = a.n && (a.p_count < ALONG_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
 }

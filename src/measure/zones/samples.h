@@ -49,14 +49,11 @@ enum zone_class {
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
 
 /*
- * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what
- * each request costs (interface.c), a stream's is not, so none is 1. A bridge that takes one request at a time gave
- * 0.85 of it in requests of 64 KiB (trial). They differ by what is at stake:
+ * Part of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what
+ * each request costs (interface.c), a stream's is not, so it is not 1: bridges that take one request at a time gave
+ * 0.83 to 0.89 of it in requests of 64 KiB to 1 MiB (trial).
  */
-#define INTERFACE_REACHED \
-	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */
-#define INTERFACE_HIDES \
-	0.90 /* sectors per track are not reported: a band's mean is exact, and its requests are large by then */
+#define INTERFACE_REACHED 0.80
 
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
