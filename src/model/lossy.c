@@ -316,3 +316,19 @@ struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least
 		most = fmax(most, all[k]);
 	return (struct lossy_odds){ most, most - choices((double)n, inside ? inside : 1, first) };
 }
+
+double lossy_alike(const struct lossy_at *a, const struct lossy_at *b)
+{
+	double by_a[RATES], by_b[RATES], sum_a = 0.0, sum_b = 0.0, both = 0.0;
+
+	if (!(a->revs > 0.0) || !(b->revs > 0.0))
+		return 0.0;
+	likely(a, by_a);
+	likely(b, by_b);
+	for (size_t k = 0; k < RATES; k++) {
+		sum_a += by_a[k];
+		sum_b += by_b[k];
+		both += by_a[k] * by_b[k];
+	}
+	return log(RATES * both / sum_a / sum_b);
+}

@@ -51,3 +51,5 @@ struct lossy_odds {      /* logs */
 };
 
 struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
+/* Log of the odds that both lose at one rate, and not each at its own; 0: one of them says nothing. */
+double lossy_alike(const struct lossy_at *a, const struct lossy_at *b);

@@ -199,3 +199,33 @@ TEST(spells_make_no_place_slow)
 	assert_true(taken <= asked / 64 / 20);
 	assert_true(found >= runs * 95 / 100);
 }
+
+/* Revolutions lost at that rate in so many. */
+static struct lossy_at lose(struct rng *rng, double rate, double revs)
+{
+	struct lossy_at ret = { 0.0, revs };
+
+	for (double at = rng_exp(rng, 1.0 / rate); at < revs; at += rng_exp(rng, 1.0 / rate))
+		ret.lost++;
+	return ret;
+}
+
+TEST(readings_of_one_rate_are_alike_and_of_others_not)
+{
+	size_t same = 0, other = 0;
+	struct rng rng;
+
+	rng_init(&rng, 3, 5);
+	for (uint64_t i = 0; i < SEEDS; i++) {
+		double rate = 0.2 * pow(10.0, rng_double(&rng));
+		struct lossy_at before = lose(&rng, rate, 20.0), again = lose(&rng, rate, 16.0),
+				apart = lose(&rng, rate / 8.0, 16.0);
+
+		same += lossy_alike(&before, &again) > 0.0;
+		other += lossy_alike(&before, &apart) < 0.0;
+	}
+	print_message("%zu alike, %zu not, of %d\n", same, other, (int)SEEDS);
+	assert_true(same >= SEEDS * 90 / 100);
+	assert_true(other >= SEEDS * 80 / 100);
+	assert_true(lossy_alike(&(struct lossy_at){ 3.0, 20.0 }, &(struct lossy_at){ 0.0, 0.0 }) == 0.0);
+}

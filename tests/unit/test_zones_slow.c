@@ -140,7 +140,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 		if (p.cache.bytes || p.ctl.queue_depth > 1) /* else it cannot stream */
 			count_regions(&p, seed, &c);
 	}
-	check_counts(&c, "disks of up to 100 GB", 2); /* of 93 with these seeds */
+	check_counts(&c, "disks of up to 100 GB", 1); /* none of 93 with these seeds */
 }
 
 /* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */
@@ -161,8 +161,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_di
 		if (p.cache.bytes || p.ctl.queue_depth > 1)
 			count_regions(&p, seed, &c);
 	}
-	/* With these seeds two of 14 are missed. */
-	check_counts(&c, "disks of up to 2.7 GB", 2);
+	check_counts(&c, "disks of up to 2.7 GB", 0);
 }
 
 /* Makes the bytes that one sample of this run counts lose a part of their time: a revolution again and again. */
@@ -218,7 +217,15 @@ TEST(what_wild_disks_have_is_true)
 		const char *class;
 		uint64_t first;
 		size_t n;
-	} drawn[] = { { NULL, 101, 8 }, { "bridge", 101, 6 }, { "old-ide", 101, 4 }, { "dying", 101, 8 } };
+	} drawn[] = {
+		{ NULL, 101, 8 },
+		{ "bridge", 101, 6 },
+		{ "old-ide", 101, 4 },
+		{ "dying", 101, 8 },
+		{ "old-ide", 975030054, 1 }, /* these lose much in small requests at a place, and less in large ones */
+		{ "old-ide", 975030141, 1 },
+		{ "old-ide", 976010022, 1 },
+	};
 	size_t told = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(drawn); i++) {

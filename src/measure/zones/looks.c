@@ -12,6 +12,8 @@
 	8 /* at a suspect: where a quarter of all else is slow, that many slow ones decide (lossy.h) of hundreds of \
 	     places */
 
+#define CHECK_REQUESTS (ZONE_DONE_MIN + 2) /* in what is read again: a pace and its waits show (a choice) */
+
 static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
 {
 	const struct zone_level *v = &t->analysis->levels.v[position];
@@ -90,16 +92,19 @@ static size_t pick_beside(const struct zone_target *t, size_t i)
 	return best;
 }
 
-/* A suspect, and before it what lies beside it, which shows the time: in smaller requests, a half and three quarters by
- * turns. What the way to the disk loses where requests of one size end is not lost there, and the media lose as much.
- */
+/* A suspect, and before it what lies beside it, which shows the time: in requests of half the size, and in the largest
+ * that leave enough of them, by turns. What the way to the disk loses between requests of one size is another share in
+ * others, and the media lose as much. */
 static int check_slow(struct zones_run *run, struct zone_target *t, size_t inside, size_t checks, struct err *err)
 {
+	const struct zone_sample *s = &t->samples.v[inside];
 	size_t other = pick_beside(t, inside);
-	uint32_t request = t->samples.v[inside].request_bytes;
-	uint32_t bytes = checks % 2 ? request / 4 * 3 : request / 2;
+	uint64_t most = (s->end_bytes - s->first_bytes) / CHECK_REQUESTS;
+	uint32_t bytes = s->request_bytes / 2;
 	int r = 0;
 
+	if (checks % 2)
+		bytes = most < run->eng->cfg.buf_bytes ? (uint32_t)most : run->eng->cfg.buf_bytes;
 	bytes -= bytes % t->layout.align_bytes;
 	bytes = bytes ? bytes : t->layout.align_bytes;
 	if (other != ZONE_NONE)

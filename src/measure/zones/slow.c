@@ -64,19 +64,18 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Lost by its waits. Where none stands out since each request loses as many, by what each takes beyond the fastest
- * sample of the same device behind it, in nearly whole revolutions. No disk gets faster from its begin to its end.
+ * Lost by its waits. Where none stands out since each request loses as many, by what the sample takes beyond the
+ * fastest one of the same device behind it: a tenth of a revolution for each, since some are lost, and some are not. No
+ * disk gets faster from its begin to its end.
  */
 static struct lossy_at lost_in(const struct zone_sample *s, double behind, const struct zone_layout *l)
 {
 	double rev_ns = zone_rev_ns(l), visible = fmin(s->lost.revs * rev_ns, ZONE_LOST_MAX * s->elapsed_ns);
 	double request = s->request_bytes ? s->request_bytes : l->block_bytes; /* old documents have none */
-	double pace = (s->elapsed_ns - visible) / s->moved_bytes - exp(ZONE_DENSITY_MAX) * behind;
-	double each = floor(fmax(pace * request / rev_ns + ZONE_WAIT_MIN, 0.0)) * s->moved_bytes / request;
+	double least = exp(ZONE_DENSITY_MAX) * behind * s->moved_bytes;
 
-	if (each > s->lost.waits)
-		return (struct lossy_at){ each, fmax(s->elapsed_ns / rev_ns - each,
-			                             (1.0 - ZONE_LOST_MAX) * s->elapsed_ns / rev_ns) };
+	if ((s->elapsed_ns - visible - least) / s->moved_bytes * request >= (1.0 - ZONE_WAIT_MIN) * rev_ns)
+		return (struct lossy_at){ (s->elapsed_ns - least) / rev_ns, least / rev_ns };
 	return (struct lossy_at){ s->lost.waits, (s->elapsed_ns - visible) / rev_ns };
 }
 
@@ -119,34 +118,64 @@ static bool fill_levels(const struct series *v, const struct lossy_part *part, s
 	       (WITHOUT("beside") || !(ret->y - beside < STEP_PART * (ret->y - ret->expected_y)));
 }
 
-/* ---- place or time ---- */
+/* ---- place, time or way ---- */
+
+/* What it took beyond what its bytes take in a healthy place, since what each request loses shows in no wait. A quarter
+ * that is faster than the media came out of the drive's buffer, where bytes are that were read before. */
+static void add_longer(struct lossy_at *to, const struct zone_sample *s, const struct zone_slow *slow, double rev_ns)
+{
+	double healthy = exp(slow->expected_y), turns = s->moved_bytes / ZONE_PARTS / rev_ns;
+
+	for (size_t i = 0; i < ZONE_PARTS; i++) {
+		if (!(s->part_ns_per_byte[i] >= healthy * exp(-ZONE_DENSITY_MAX)))
+			continue;
+		to->revs += healthy * turns;
+		to->lost += fmax(s->part_ns_per_byte[i] - healthy, 0.0) * turns;
+	}
+}
+
+/*
+ * The media lose as much in requests of any size, and the way to the disk does not. Log of the odds that bytes of a
+ * region that were read again lost as often as before, in smaller requests or in larger ones: whichever says less.
+ */
+static double ask_requests(const struct series *v, const struct zone_slow *slow, size_t *ret_checks)
+{
+	struct lossy_at before[2] = { 0 }, again[2] = { 0 };
+
+	*ret_checks = 0;
+	for (size_t i = 0; i < v->samples->n; i++) {
+		const struct zone_sample *s = &v->samples->v[i], *of;
+		size_t is_larger;
+
+		if (s->kind != SAMPLE_CHECK || !(v->each[i].revs > 0.0) || !zone_slow_has(slow, s))
+			continue;
+		of = &v->samples->v[s->check_of];
+		is_larger = s->request_bytes > of->request_bytes;
+		add_longer(&before[is_larger], of, slow, v->rev_ns);
+		add_longer(&again[is_larger], s, slow, v->rev_ns);
+		(*ret_checks)++;
+	}
+	return fmin(lossy_alike(&before[0], &again[0]), lossy_alike(&before[1], &again[1]));
+}
 
 /* Is it the place, by all times when it was read? Fills what follows from it. */
 static void ask_place(const struct series *v, const struct zone_slows *all, struct zone_slow *slow)
 {
 	cleanup_free struct lossy_look *look = xcalloc(v->samples->n + 1, sizeof(*look));
 	struct lossy_odds odds;
-	double longer = 0.0;
-	size_t n = 0, checks = 0;
+	double alike;
+	size_t n = 0, checks;
 
 	for (size_t i = 0; i < v->samples->n; i++) {
 		const struct zone_sample *s = &v->samples->v[i];
-		bool is_check = s->kind == SAMPLE_CHECK;
 
-		if (!(v->each[i].revs > 0.0))
-			continue;
-		if (is_check && zone_slow_has(slow, s)) {
-			const struct zone_sample *of = &v->samples->v[s->check_of];
-
-			longer += log(s->elapsed_ns / s->moved_bytes * of->moved_bytes / of->elapsed_ns);
-			checks++;
-		}
-		look[n++] =
-			(struct lossy_look){ v->each[i], zone_slow_has(slow, s), zone_touches_slow(all, s, !is_check) };
+		if (v->each[i].revs > 0.0)
+			look[n++] = (struct lossy_look){ v->each[i], zone_slow_has(slow, s),
+				                         zone_touches_slow(all, s, s->kind != SAMPLE_CHECK) };
 	}
 	odds = lossy_place(look, n, WAITS_SLOW);
-	/* Where smaller requests lose more than the region does, the way to the disk loses it. */
-	slow->is_refuted = odds.evidence < 0.0 || longer > (slow->y - slow->expected_y) * (double)checks;
+	alike = ask_requests(v, slow, &checks);
+	slow->is_refuted = odds.evidence < 0.0 || alike < 0.0;
 	slow->is_confirmed = odds.place > LOSSY_SURE && checks >= v->l->looks && !slow->is_refuted;
 }
 
