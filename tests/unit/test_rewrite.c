@@ -28,7 +28,6 @@ struct world {
 	struct sim *sim;
 	struct sim_disk *sd;
 	struct sim_run run;
-	char words[256];
 	uint64_t last_write; /* byte of the last write that was tried; UINT64_MAX: none */
 };
 
@@ -40,28 +39,64 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 		w->last_write = req->offset_bytes;
 }
 
-static void profile_small(struct profile *p)
+enum kind {
+	TINY,
+	SHINGLED /* tracks that shingle, and a map that is full after some thousand writes */
+};
+
+/* What happens to it. */
+struct trouble {
+	uint64_t gone_at; /* request; 0: never */
+	const struct profile_fail *fail;
+	const struct profile_bad *bad;
+	bool drops;                        /* it does not store what is written */
+	uint32_t lacks;                    /* sectors, at its end */
+	void (*shown)(struct device *dev); /* makes what it reports of itself; NULL: as it is */
+};
+
+static void disk_of(enum kind disk, const struct trouble *t, struct profile *p)
 {
-	MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
-	p->capacity_lba = SIZE_BYTES / p->logical_sector_bytes / 8 * 8;
-	p->wcache.bytes = 1 << 20;
+	static const char shingled[] =
+		"serial TINY0001\nrpm 7200\nsurfaces 4\ncache_kb 8192\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\n"
+		"head_switch_ms 0.7\ninterface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 1024\nwrite_start 0.2\n"
+		"write_delay_ms 100\nmedia_cache_kb 65536 1500 0\nmedia_cache_idle_ms 2000\nshingle_band_kb 4096\n"
+		"zone 21 400\n";
+
+	if (disk == SHINGLED) {
+		MUST(profile_parse(p, "shingled", shingled, strlen(shingled), &err));
+	} else {
+		MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
+		p->capacity_lba = SIZE_BYTES / p->logical_sector_bytes / 8 * 8 - t->lacks;
+		p->wcache.bytes = 1 << 20;
+	}
+	p->faults.gone_at_request = t->gone_at;
+	p->faults.miswrites.drop_from = t->drops;
+	if (t->fail)
+		assert_int_equal(profile_add_fail(p, t->fail), 0);
+	if (t->bad)
+		assert_int_equal(profile_add_bad(p, t->bad), 0);
+	MUST(profile_finish(p, &err));
 }
 
 #define RECOVER "recover " /* the command */
-static void world_new(struct world *w, struct profile *p, const char *words)
+static void world_new(struct world *w, enum kind disk, const char *words, const struct trouble *t)
 {
+	const struct trouble none = { .gone_at = 0 };
 	size_t skip = strncmp(words, RECOVER, strlen(RECOVER)) == 0 ? strlen(RECOVER) : 0;
+	struct profile p;
 
-	memset(w, 0, sizeof(*w));
-	MUST(profile_finish(p, &err));
-	w->last_write = UINT64_MAX;
-	w->sim = sim_new();
-	sim_env(w->sim)->boot_id = AFTER;
-	w->sd = sim_add_disk(w->sim, p, "sda");
-	(void)snprintf(w->words, sizeof(w->words), "--journal=%s %s sda", journal_dir, words + skip);
-	w->run = (struct sim_run){ .sim = w->sim, .words = w->words, .hooks = { .request = see_request, .arg = w } };
-	w->run.m = skip ? &measure_recover : &measure_zones;
-	profile_done(p);
+	t = t ? t : &none;
+	disk_of(disk, t, &p);
+	*w = (struct world){ .sim = sim_new(), .last_write = UINT64_MAX };
+	sim_env(w->sim)->boot_id = t->gone_at ? BEFORE : AFTER;
+	w->sd = sim_add_disk(w->sim, &p, "sda");
+	profile_done(&p);
+	if (t->shown)
+		t->shown(sim_device(w->sd));
+	w->run = (struct sim_run){ .sim = w->sim,
+		                   .words = textf("--journal=%s %s sda", journal_dir, words + skip),
+		                   .hooks = { .request = see_request, .arg = w } };
+	w->run.m = skip ? &measure_recover : disk == SHINGLED ? &measure_smr : &measure_zones;
 }
 
 static void world_done(struct world *w)
@@ -76,17 +111,26 @@ static uint64_t hash(const struct world *w)
 	return disk_contents_hash(sim_model(w->sd));
 }
 
-static uint64_t untouched_hash(void)
+static uint64_t untouched(enum kind disk)
 {
-	struct profile p;
-	struct world w;
-	uint64_t h;
+	static uint64_t known[2];
 
-	profile_small(&p);
-	world_new(&w, &p, "");
-	h = hash(&w);
-	world_done(&w);
-	return h;
+	if (!known[disk]) {
+		struct world w;
+
+		world_new(&w, disk, "", NULL);
+		known[disk] = hash(&w);
+		world_done(&w);
+	}
+	return known[disk];
+}
+
+static uint64_t writes_of(const struct world *w)
+{
+	struct disk_counters c;
+
+	disk_counters(sim_model(w->sd), &c);
+	return c.writes;
 }
 
 /* Files that hold what differs are taken away, and not counted. */
@@ -114,143 +158,128 @@ static unsigned journals(bool remove_them)
 #define CONSENT "--destroy-data=TINY0001"
 #define REWRITE "--rewrite " NAMED " --count=3 --repeat=1 --sample=1M"
 
+#define SMR_WORDS "--rewrite " NAMED
+
 /* Requests of a run that nothing disturbs. */
 static uint64_t good_run(void)
 {
-	struct profile p;
 	struct world w;
 	struct disk_counters c;
 
-	profile_small(&p);
-	world_new(&w, &p, REWRITE);
-	if (sim_run(&w.run) < 0)
-		fail_msg("%s", w.run.err.text);
+	world_new(&w, TINY, REWRITE, NULL);
+	MUST_RUN(w.run);
 	disk_counters(sim_model(w.sd), &c);
 	assert_int_equal(w.run.res->status, STATUS_COMPLETE);
 	assert_true(c.writes >= 3);
-	assert_int_equal(hash(&w), untouched_hash());
+	assert_int_equal(hash(&w), untouched(TINY));
 	assert_int_equal(journals(false), 0);
 	world_done(&w);
 	return c.requests;
 }
 
-static void (*shown)(struct device *dev); /* by the disk whose power goes; NULL: as it is */
-
 /* The power goes at request nth; returns the byte that was being written, UINT64_MAX when no journal was left. */
-static uint64_t lose_power(uint64_t nth)
+static uint64_t lose_power(enum kind disk, const char *words, uint64_t nth, void (*shown)(struct device *dev))
 {
-	struct profile p;
 	struct world w;
 	uint64_t at;
 
-	profile_small(&p);
-	p.faults.gone_at_request = nth;
-	world_new(&w, &p, REWRITE);
-	sim_env(w.sim)->boot_id = BEFORE;
-	if (shown)
-		shown(sim_device(w.sd));
+	world_new(&w, disk, words, &(struct trouble){ .gone_at = nth, .shown = shown });
 	(void)sim_run(&w.run);
 	assert_non_null(w.run.res);
 	assert_int_equal(w.run.res->status, STATUS_DEVICE_GONE);
 	disk_power_loss(sim_model(w.sd));
-	assert_int_equal(hash(&w), untouched_hash());
+	assert_int_equal(hash(&w), untouched(disk));
 	at = journals(false) ? w.last_write : UINT64_MAX;
 	world_done(&w);
 	return at;
 }
 
-static void garble(struct world *w, uint64_t at)
+/* At the first request that leaves a journal. */
+static uint64_t leave_a_journal(const char *words, void (*shown)(struct device *dev))
 {
-	uint8_t junk[512 * GARBLED];
+	uint64_t nth = 1, at;
 
-	memset(junk, 0x5a, sizeof(junk));
-	assert_int_equal(disk_poke(sim_model(w->sd), at, sizeof(junk), junk), 0);
-}
-
-static void world_with_bad_sectors(struct world *w, uint64_t at, const char *words)
-{
-	struct profile_bad bad = {
-		.lba = at / 512, .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO
-	};
-	struct profile p;
-
-	profile_small(&p);
-	assert_int_equal(profile_add_bad(&p, &bad), 0);
-	world_new(w, &p, words);
+	while ((at = lose_power(TINY, words, nth, shown)) == UINT64_MAX)
+		nth++;
+	return at;
 }
 
 /* The next start of --rewrite finds sectors that cannot be read: told, and not filled until it is asked to. */
 static void unreadable_sectors_are_filled_when_asked(uint64_t at)
 {
+	const struct profile_bad bad = {
+		.lba = at / 512, .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO
+	};
 	uint8_t got[1024], want[1024];
-	struct disk_counters c;
 	struct world w;
 
-	world_with_bad_sectors(&w, at, REWRITE);
+	world_new(&w, TINY, REWRITE, &(struct trouble){ .bad = &bad });
 	assert_int_equal(sim_run(&w.run), -EUCLEAN);
 	assert_non_null(strstr(w.run.err.text, "cannot be read"));
-	disk_counters(sim_model(w.sd), &c);
-	assert_int_equal(c.writes, 0);
+	assert_int_equal(writes_of(&w), 0);
 	assert_int_equal(journals(false), 1);
 	world_done(&w);
-	world_with_bad_sectors(&w, at, RECOVER NAMED);
-	if (sim_run(&w.run) < 0)
-		fail_msg("%s", w.run.err.text);
+	world_new(&w, TINY, RECOVER NAMED, &(struct trouble){ .bad = &bad });
+	MUST_RUN(w.run);
 	assert_true(result_has_notice(w.run.res, "recovered"));
 	assert_false(result_has_notice(w.run.res, "other-io")); /* putting back is our own doing */
 	disk_pattern(at / 512, 512, want);
 	disk_pattern(at / 512 + 1, 512, want + 512);
 	assert_int_equal(disk_peek(sim_model(w.sd), at, sizeof(got), got), 0);
 	assert_memory_equal(got, want, sizeof(got));
-	assert_int_equal(hash(&w), untouched_hash());
+	assert_int_equal(hash(&w), untouched(TINY));
 	assert_int_equal(journals(false), 0);
 	world_done(&w);
 }
 
-/* One run on a disk with garbled sectors; drops: the disk does not store what is written. */
-static int run_garbled(uint64_t at, const char *words, bool drops, bool *ret_is_whole)
+/* One run on a disk with garbled sectors, which is whole after it or as before. */
+static int run_garbled(enum kind disk, uint64_t at, const char *words, const struct trouble *t, bool *ret_is_whole,
+                       struct err *err)
 {
-	struct profile p;
+	uint8_t junk[512 * GARBLED];
 	struct world w;
 	uint64_t before;
 	int r;
 
-	profile_small(&p);
-	if (drops)
-		p.faults.miswrites.drop_from = 1;
-	world_new(&w, &p, words);
-	garble(&w, at);
+	world_new(&w, disk, words, t);
+	memset(junk, 0x5a, sizeof(junk));
+	assert_int_equal(disk_poke(sim_model(w.sd), at, sizeof(junk), junk), 0);
 	before = hash(&w);
-	assert_true(before != untouched_hash());
+	assert_true(before != untouched(disk));
 	r = sim_run(&w.run);
-	*ret_is_whole = hash(&w) == untouched_hash();
+	*ret_is_whole = hash(&w) == untouched(disk);
 	if (!*ret_is_whole)
 		assert_int_equal(hash(&w), before);
 	if (r < 0)
 		assert_true(strlen(w.run.err.text) > 40);
+	else
+		assert_true(result_has_notice(w.run.res, "recovered"));
+	*err = w.run.err;
 	world_done(&w);
 	return r;
 }
 
-static void garbled_sectors_are_put_back_with_consent(uint64_t at)
+/* The journal stays unless the disk is whole. */
+static void assert_garbled(uint64_t at, const char *words, const struct trouble *t, int r, const char *says)
 {
 	bool is_whole;
+	struct err err;
 
-	/* Somebody may have written there since: not without consent, and the journal stays. */
-	static const char *const words[] = { REWRITE, RECOVER NAMED };
+	assert_int_equal(run_garbled(TINY, at, words, t, &is_whole, &err), r);
+	assert_int_equal(is_whole, r == 0);
+	assert_int_equal(journals(false), r < 0);
+	if (says)
+		assert_non_null(strstr(err.text, says));
+}
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		assert_int_equal(run_garbled(at, words[i], false, &is_whole), -EUCLEAN);
-		assert_false(is_whole);
-		assert_int_equal(journals(false), 1);
-	}
-	/* A disk that does not store what it is given cannot be healed: said, and the journal stays. */
-	assert_true(run_garbled(at, RECOVER CONSENT, true, &is_whole) < 0);
-	assert_false(is_whole);
-	assert_int_equal(journals(false), 1);
-	assert_int_equal(run_garbled(at, RECOVER CONSENT, false, &is_whole), 0);
-	assert_true(is_whole);
-	assert_int_equal(journals(false), 0);
+static void garbled_sectors_are_put_back_with_consent(uint64_t at)
+{
+	/* Somebody may have written there since: not without consent. */
+	assert_garbled(at, REWRITE, NULL, -EUCLEAN, NULL);
+	assert_garbled(at, RECOVER NAMED, NULL, -EUCLEAN, NULL);
+	/* A disk that does not store what it is given cannot be healed. */
+	assert_garbled(at, RECOVER CONSENT, &(struct trouble){ .drops = true }, -EIO, NULL);
+	assert_garbled(at, RECOVER CONSENT, NULL, 0, NULL);
 }
 
 TEST(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back)
@@ -259,7 +288,7 @@ TEST(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back)
 
 	for (uint64_t nth = 1; nth <= requests;
 	     nth += nth < 32 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 16, runs++) {
-		uint64_t at = lose_power(nth);
+		uint64_t at = lose_power(TINY, REWRITE, nth, NULL);
 
 		if (at == UINT64_MAX) {
 			assert_int_equal(journals(true), 0); /* or there was something, but nothing was written yet */
@@ -278,7 +307,7 @@ TEST(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back)
 
 TEST(no_fault_of_any_kind_changes_a_byte)
 {
-	const uint64_t requests = good_run(), want = untouched_hash();
+	const uint64_t requests = good_run();
 
 	for (unsigned kind = 0; kind < 3; kind++) {
 		for (uint64_t nth = 1; nth <= requests; nth += nth < 16 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 4) {
@@ -286,15 +315,12 @@ TEST(no_fault_of_any_kind_changes_a_byte)
 				                           .nth = nth,
 				                           .err = kind == 0 ? -EIO : 0,
 				                           .short_bytes = kind == 1 ? 512 : 0 };
-			struct profile p;
 			struct world w;
 
-			profile_small(&p);
-			assert_int_equal(profile_add_fail(&p, &fail), 0);
-			world_new(&w, &p, REWRITE);
+			world_new(&w, TINY, REWRITE, &(struct trouble){ .fail = &fail });
 			(void)sim_run(&w.run);
 			assert_non_null(w.run.res);
-			if (hash(&w) != want)
+			if (hash(&w) != untouched(TINY))
 				fail_msg("request %" PRIu64 ", kind %u: the disk was changed", nth, kind);
 			world_done(&w);
 			(void)journals(true);
@@ -302,47 +328,15 @@ TEST(no_fault_of_any_kind_changes_a_byte)
 	}
 }
 
-static uint64_t leave_a_journal(void)
-{
-	uint64_t nth = 1, at;
-
-	while ((at = lose_power(nth)) == UINT64_MAX)
-		nth++;
-	return at;
-}
-
 TEST(a_journal_is_not_put_on_another_disk)
 {
-	struct profile p;
 	struct world w;
 
-	(void)leave_a_journal();
-	profile_small(&p);
-	p.capacity_lba -= 8;
-	world_new(&w, &p, RECOVER NAMED);
-	assert_true(sim_run(&w.run) < 0);
-	assert_int_equal(w.run.err.code, -EUCLEAN);
+	(void)leave_a_journal(REWRITE, NULL);
+	world_new(&w, TINY, RECOVER NAMED, &(struct trouble){ .lacks = 8 });
+	assert_int_equal(sim_run(&w.run), -EUCLEAN);
 	assert_int_equal(journals(true), 1);
 	world_done(&w);
-}
-
-/* A run on a disk with a garbled sector, which shows what `change` has made of it. */
-static int recover_on(uint64_t at, const char *words, void (*change)(struct device *dev), bool *ret_is_whole,
-                      struct err *err)
-{
-	struct profile p;
-	struct world w;
-	int r;
-
-	profile_small(&p);
-	world_new(&w, &p, words);
-	change(sim_device(w.sd));
-	garble(&w, at);
-	r = sim_run(&w.run);
-	*err = w.run.err;
-	*ret_is_whole = hash(&w) == untouched_hash();
-	world_done(&w);
-	return r;
 }
 
 static void show_one(struct device *dev)
@@ -380,19 +374,9 @@ TEST(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon)
 		       { show_another_partition, "UUID of the partition" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-		bool is_whole;
-		struct err err;
-		uint64_t at;
-
-		shown = show_one;
-		at = leave_a_journal();
-		shown = NULL;
-		assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=TINY0001", others[i].change,
-		                            &is_whole, &err),
-		                 -EUCLEAN);
-		assert_false(is_whole);
-		assert_non_null(strstr(err.text, others[i].says));
-		assert_int_equal(journals(true), 1);
+		assert_garbled(leave_a_journal(REWRITE, show_one), RECOVER "--despite=identity --destroy-data=TINY0001",
+		               &(struct trouble){ .shown = others[i].change }, -EUCLEAN, others[i].says);
+		(void)journals(true);
 	}
 }
 
@@ -401,43 +385,13 @@ static void show_nothing(struct device *dev)
 	dev->id.serial[0] = '\0';
 }
 
-/* The interrupted run on a disk without a number. */
-static uint64_t lose_power_of_a_nameless_disk(void)
-{
-	for (uint64_t nth = 1;; nth++) {
-		struct profile p;
-		struct world w;
-		uint64_t at;
-
-		profile_small(&p);
-		p.faults.gone_at_request = nth;
-		world_new(&w, &p, "--rewrite --rewrite-data=sda --count=3 --repeat=1 --sample=1M");
-		show_nothing(sim_device(w.sd));
-		sim_env(w.sim)->boot_id = BEFORE;
-		(void)sim_run(&w.run);
-		disk_power_loss(sim_model(w.sd));
-		at = journals(false) ? w.last_write : UINT64_MAX;
-		world_done(&w);
-		if (at != UINT64_MAX)
-			return at;
-		(void)journals(true);
-	}
-}
-
 TEST(what_cannot_be_compared_is_healed_only_when_insisted_upon)
 {
-	uint64_t at = lose_power_of_a_nameless_disk();
-	bool is_whole;
-	struct err err;
+	const struct trouble nameless = { .shown = show_nothing };
+	uint64_t at = leave_a_journal("--rewrite --rewrite-data=sda --count=3 --repeat=1 --sample=1M", show_nothing);
 
-	assert_int_equal(recover_on(at, RECOVER "--rewrite-data=sda", show_nothing, &is_whole, &err), -EUCLEAN);
-	assert_false(is_whole);
-	assert_non_null(strstr(err.text, "--despite=identity"));
-	assert_int_equal(journals(false), 1);
-	assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=sda", show_nothing, &is_whole, &err),
-	                 0);
-	assert_true(is_whole);
-	assert_int_equal(journals(false), 0);
+	assert_garbled(at, RECOVER "--rewrite-data=sda", &nameless, -EUCLEAN, "--despite=identity");
+	assert_garbled(at, RECOVER "--despite=identity --destroy-data=sda", &nameless, 0, NULL);
 }
 
 static void find_journal(char *path, size_t len)
@@ -458,23 +412,18 @@ TEST(a_journal_that_others_can_read_or_own_is_refused)
 	static const mode_t modes[] = { 0644, 0640, 0602, 0620 };
 	char path[300];
 	struct world w;
-	struct profile p;
 
 	for (size_t i = 0; i <= ARRAY_LEN(modes); i++) {
-		struct disk_counters c;
-
-		(void)leave_a_journal();
+		(void)leave_a_journal(REWRITE, NULL);
 		find_journal(path, sizeof(path));
 		if (i < ARRAY_LEN(modes))
 			assert_int_equal(chmod(path, modes[i]), 0);
 		else if (geteuid() != 0 || chown(path, 12345, 0) < 0)
 			break; /* only root can give a file away */
-		profile_small(&p);
-		world_new(&w, &p, REWRITE);
+		world_new(&w, TINY, REWRITE, NULL);
 		assert_int_equal(sim_run(&w.run), -EPERM);
 		assert_non_null(strstr(w.run.err.text, path));
-		disk_counters(sim_model(w.sd), &c);
-		assert_int_equal(c.writes, 0);
+		assert_int_equal(writes_of(&w), 0);
 		world_done(&w);
 		assert_int_equal(journals(true), 1);
 	}
@@ -485,16 +434,14 @@ TEST(a_journal_of_another_version_is_left_alone)
 {
 	char path[300];
 	struct world w;
-	struct profile p;
 	int fd;
 
-	(void)leave_a_journal();
+	(void)leave_a_journal(REWRITE, NULL);
 	find_journal(path, sizeof(path));
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	assert_int_equal(pwrite(fd, "1", 1, 7), 1);
 	assert_int_equal(close(fd), 0);
-	profile_small(&p);
-	world_new(&w, &p, REWRITE);
+	world_new(&w, TINY, REWRITE, NULL);
 	assert_int_equal(sim_run(&w.run), -EUCLEAN);
 	assert_non_null(strstr(w.run.err.text, "another version"));
 	world_done(&w);
@@ -507,12 +454,10 @@ TEST(a_journal_is_never_written_through_what_has_its_name)
 {
 	char path[300], other[300] = "";
 
-	(void)leave_a_journal();
+	(void)leave_a_journal(REWRITE, NULL);
 	find_journal(path, sizeof(path));
 	(void)snprintf(other, sizeof(other), "%s/theirs", journal_dir);
 	for (int kind = 0; kind < 3; kind++) {
-		struct disk_counters c;
-		struct profile p;
 		struct world w;
 		struct stat st;
 
@@ -522,12 +467,10 @@ TEST(a_journal_is_never_written_through_what_has_its_name)
 		                 : kind == 1 ? symlink(other, path)
 		                             : link(other, path),
 		                 0);
-		profile_small(&p);
-		world_new(&w, &p, REWRITE);
+		world_new(&w, TINY, REWRITE, NULL);
 		assert_true(sim_run(&w.run) < 0);
 		assert_true(strstr(w.run.err.text, path) && strstr(w.run.err.text, "--journal"));
-		disk_counters(sim_model(w.sd), &c);
-		assert_int_equal(c.writes, 0);
+		assert_int_equal(writes_of(&w), 0);
 		assert_int_equal(stat(other, &st), 0);
 		assert_int_equal(st.st_size, 0);
 		assert_int_equal(journals(false), 2); /* theirs, both: not removed */
@@ -538,37 +481,6 @@ TEST(a_journal_is_never_written_through_what_has_its_name)
 
 /* ---- many places: smr ---- */
 
-#define SMR_WORDS "--rewrite " NAMED
-
-/* Tracks that shingle, and a map that is full after some thousand writes. */
-static void world_of_smr(struct world *w, const char *words, uint64_t gone_at, const struct profile_fail *fail)
-{
-	static const char text[] =
-		"serial TINY0001\nrpm 7200\nsurfaces 4\ncache_kb 8192\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\n"
-		"head_switch_ms 0.7\ninterface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 1024\nwrite_start 0.2\n"
-		"write_delay_ms 100\nmedia_cache_kb 65536 1500 0\nmedia_cache_idle_ms 2000\nshingle_band_kb 4096\n"
-		"zone 21 400\n";
-	struct profile p;
-
-	MUST(profile_parse(&p, "shingled", text, strlen(text), &err));
-	p.faults.gone_at_request = gone_at;
-	if (fail)
-		assert_int_equal(profile_add_fail(&p, fail), 0);
-	world_new(w, &p, words);
-	w->run.m = w->run.m == &measure_recover ? w->run.m : &measure_smr;
-}
-
-static uint64_t untouched_smr(void)
-{
-	struct world w;
-	uint64_t h;
-
-	world_of_smr(&w, "", 0, NULL);
-	h = hash(&w);
-	world_done(&w);
-	return h;
-}
-
 static void send_signal(void *number)
 {
 	atomic_store((atomic_int *)number, SIGINT);
@@ -578,28 +490,24 @@ static void send_signal(void *number)
 TEST(smr_leaves_every_byte_when_it_is_done_and_at_each_signal)
 {
 	static const double seconds[] = { 0, 0.5, 4, 6.5, 20, 110 };
-	const uint64_t want = untouched_smr();
 	unsigned cancelled = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(seconds); i++) {
 		atomic_int number = 0;
-		struct disk_counters c;
 		struct world w;
 
-		world_of_smr(&w, SMR_WORDS " --time=100s", 0, NULL);
+		world_new(&w, SHINGLED, SMR_WORDS " --time=100s", NULL);
 		w.run.cancel = &number;
 		if (i)
 			sim_at(w.sim, (uint64_t)(seconds[i] * 1e9), send_signal, &number);
-		if (sim_run(&w.run) < 0)
-			fail_msg("%s", w.run.err.text);
-		disk_counters(sim_model(w.sd), &c);
-		assert_int_equal(hash(&w), want);
+		MUST_RUN(w.run);
+		assert_int_equal(hash(&w), untouched(SHINGLED));
 		assert_int_equal(journals(false), 0);
 		cancelled += w.run.res->status == STATUS_CANCELLED;
 		if (i > 0)
 			assert_true((double)sim_elapsed_ns(w.sim) * 1e-9 < seconds[i] + 7);
 		if (i == 0) {
-			assert_true(c.writes > 1500);
+			assert_true(writes_of(&w) > 1500);
 			assert_true(sim_figure(&w.run, "compared_bytes") > 2e7);
 			assert_false(result_has_notice(w.run.res, "not-all-compared"));
 			assert_false(result_has_notice(w.run.res, "other-io"));
@@ -609,58 +517,20 @@ TEST(smr_leaves_every_byte_when_it_is_done_and_at_each_signal)
 	assert_true(cancelled >= 4);
 }
 
-/* The disk is gone at a request of smr; returns the byte that it had to write at last, UINT64_MAX when no journal was
- * left. */
-static uint64_t lose_power_of_smr(uint64_t nth, uint64_t want)
-{
-	struct world w;
-	uint64_t at;
-
-	world_of_smr(&w, SMR_WORDS " --time=30s", nth, NULL);
-	sim_env(w.sim)->boot_id = BEFORE;
-	(void)sim_run(&w.run);
-	assert_non_null(w.run.res);
-	assert_int_equal(w.run.res->status, STATUS_DEVICE_GONE);
-	disk_power_loss(sim_model(w.sd));
-	assert_int_equal(hash(&w), want);
-	at = journals(false) ? w.last_write : UINT64_MAX;
-	world_done(&w);
-	return at;
-}
-
-/* One run on a disk with garbled sectors at a place. */
-static int run_garbled_smr(uint64_t at, const char *words, uint64_t want, bool *ret_is_whole)
-{
-	struct world w;
-	int r;
-
-	world_of_smr(&w, words, 0, NULL);
-	garble(&w, at);
-	r = sim_run(&w.run);
-	*ret_is_whole = hash(&w) == want;
-	if (r < 0)
-		assert_true(strlen(w.run.err.text) > 40);
-	else
-		assert_true(result_has_notice(w.run.res, "recovered"));
-	world_done(&w);
-	return r;
-}
-
 TEST(what_smr_cannot_read_or_write_changes_no_byte)
 {
 	const struct profile_fail fails[] = { { .op = DISK_READ, .nth = 400, .err = -EIO },
 		                              { .op = DISK_WRITE, .nth = 20, .err = -EIO },
 		                              { .op = DISK_WRITE, .nth = 900, .short_bytes = 512 },
 		                              { .op = DISK_FLUSH, .nth = 3, .err = -EIO } };
-	const uint64_t want = untouched_smr();
 
 	for (size_t i = 0; i < ARRAY_LEN(fails); i++) {
 		struct world w;
 
-		world_of_smr(&w, SMR_WORDS " --time=10s", 0, &fails[i]);
+		world_new(&w, SHINGLED, SMR_WORDS " --time=10s", &(struct trouble){ .fail = &fails[i] });
 		(void)sim_run(&w.run);
 		assert_non_null(w.run.res);
-		assert_int_equal(hash(&w), want);
+		assert_int_equal(hash(&w), untouched(SHINGLED));
 		world_done(&w);
 		(void)journals(true);
 	}
@@ -669,9 +539,9 @@ TEST(what_smr_cannot_read_or_write_changes_no_byte)
 /* A byte of the file is another one: nothing is put back from there, and it stays. */
 TEST(a_damaged_journal_of_many_places_is_reported_and_nothing_done)
 {
-	const uint64_t want = untouched_smr();
-	uint64_t at = lose_power_of_smr(1500, want), byte;
+	uint64_t at = lose_power(SHINGLED, SMR_WORDS " --time=30s", 1500, NULL), byte;
 	bool is_whole;
+	struct err err;
 	char path[300];
 	struct stat st;
 	int fd;
@@ -683,7 +553,7 @@ TEST(a_damaged_journal_of_many_places_is_reported_and_nothing_done)
 	byte ^= 1;
 	assert_int_equal(pwrite(fd, &byte, sizeof(byte), st.st_size / 2), sizeof(byte));
 	assert_int_equal(close(fd), 0);
-	assert_int_equal(run_garbled_smr(at, RECOVER NAMED, want, &is_whole), -EIO);
+	assert_int_equal(run_garbled(SHINGLED, at, RECOVER NAMED, NULL, &is_whole, &err), -EIO);
 	assert_false(is_whole);
 	assert_int_equal(journals(true), 1);
 }
