@@ -33,4 +33,12 @@ static inline size_t count_kind(const struct result *res, const char *kind, uint
 	return n;
 }
 
+/* There is one place of this kind, which begins there. */
+static inline void assert_only(const struct sim_run *run, const char *kind, uint64_t lba)
+{
+	if (count_kind(run->res, kind, lba) != 1 || count_kind(run->res, kind, UINT64_MAX) != 1)
+		fail_msg("%s: %zu %s, %zu of them at LBA %" PRIu64, run->words, count_kind(run->res, kind, UINT64_MAX),
+		         kind, count_kind(run->res, kind, lba), lba);
+}
+
 #endif

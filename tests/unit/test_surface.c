@@ -87,8 +87,7 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "once_places") > 200);
 	assert_int_equal(count_kind(run.res, "once", UINT64_MAX), 0);
-	assert_int_equal(count_kind(run.res, "always", 9999992), 1);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+	assert_only(&run, "always", 9999992);
 }
 
 /* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
@@ -377,46 +376,51 @@ static const char *verdict_at(const struct result *res, uint64_t offset)
 	return "";
 }
 
-TEST(two_scans_are_compared_by_place)
+/* One after the other: which of four places are weak (1), or cannot be read (2). */
+static const uint64_t places[] = { 1000000, 2000000, 3000000, 4000000 };
+static void scan_each(const int is[][4], size_t n, struct sim_run *runs)
 {
-	/* A: weak, weak, weak, -; B: weak, unreadable, -, weak */
-	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
-	const struct compare_options opt = { 0 };
-	const struct result *res[2];
-	cleanup_result struct result *said = NULL;
-	struct sim_run runs[2];
-
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < n; k++) {
 		PROFILE(p, "modern-4tb");
 
 		for (size_t i = 0; i < 4; i++)
-			if (k ? i == 0 || i == 3 : i < 3)
-				plant(&p, lbas[i], 8, 2);
-		if (k)
-			plant_bad(&p, lbas[1], 8);
+			if (is[k][i] == 1)
+				plant(&p, places[i], 8, 2);
+			else if (is[k][i] == 2)
+				plant_bad(&p, places[i], 8);
 		runs[k] = run_on(&p, "--range=-3GB sda");
-		res[k] = runs[k].res;
+		result_set(&runs[k].res->head.started, textf("2026-%02d-01T00:00:00.000000Z", (int)k + 1));
 	}
+}
+
+TEST(two_scans_are_compared_by_place)
+{
+	static const int is[2][4] = { { 1, 1, 1, 0 }, { 1, 2, 0, 1 } };
+	static const char *const verdicts[] = { "same", "worse", "gone", "new" };
+	const struct compare_options opt = { 0 };
+	cleanup_result struct result *said = NULL;
+	struct sim_run runs[2];
+	const struct result *res[2];
+
+	scan_each(is, 2, runs);
+	for (size_t k = 0; k < 2; k++)
+		res[k] = runs[k].res;
 	MUST(report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err));
-	assert_string_equal(verdict_at(said, lbas[0] * 512), "same");
-	assert_string_equal(verdict_at(said, lbas[1] * 512), "worse");
-	assert_string_equal(verdict_at(said, lbas[2] * 512), "gone");
-	assert_string_equal(verdict_at(said, lbas[3] * 512), "new");
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(verdict_at(said, places[i] * 512), verdicts[i]);
 	assert_true(said->verdict_is_no);
 	result_free(said);
 	MUST(report_compare(&res[0], 1, &res[0], 1, &opt, &said, &err));
-	assert_string_equal(verdict_at(said, lbas[2] * 512), "same");
+	assert_string_equal(verdict_at(said, places[2] * 512), "same");
 	assert_false(said->verdict_is_no);
-	sim_run_end(&runs[0]);
-	sim_run_end(&runs[1]);
+	for (size_t k = 0; k < 2; k++)
+		sim_run_end(&runs[k]);
 }
 
 TEST(many_scans_are_reported_one_after_the_other)
 {
-	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone.
-	 */
-	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
-	static const bool weak[4][4] = { { 1, 1, 0, 0 }, { 1, 1, 1, 0 }, { 0, 1, 1, 1 }, { 0, 1, 1, 1 } };
+	/* Four months. What the second says of the first, and so on: new, the same, gone. */
+	static const int weak[4][4] = { { 1, 1, 0, 0 }, { 1, 1, 1, 0 }, { 0, 1, 1, 1 }, { 0, 1, 1, 1 } };
 	static const int want[4][4] = { { 2, -1, -1, -1 }, { 3, 1, 2, 0 }, { 3, 1, 2, 1 }, { 3, 0, 3, 0 } };
 	static const char *const columns[] = { "places", "added", "same", "gone" };
 	const struct compare_options opt = { 0 };
@@ -425,16 +429,9 @@ TEST(many_scans_are_reported_one_after_the_other)
 	struct sim_run runs[4];
 	const struct table *t;
 
-	for (size_t k = 0; k < 4; k++) {
-		PROFILE(p, "modern-4tb");
-
-		for (size_t i = 0; i < 4; i++)
-			if (weak[k][i])
-				plant(&p, lbas[i], 8, 2);
-		runs[k] = run_on(&p, "--range=-3GB sda");
-		result_set(&runs[k].res->head.started, textf("2026-%02d-01T00:00:00.000000Z", (int)k + 1));
+	scan_each(weak, 4, runs);
+	for (size_t k = 0; k < 4; k++)
 		res[(k + 2) % 4] = runs[k].res; /* in any order */
-	}
 	MUST(report_trend(res, 4, &opt, &said, &err));
 	t = result_find_table(said, "scans");
 	assert_int_equal(t->nrows, 4);
@@ -446,216 +443,6 @@ TEST(many_scans_are_reported_one_after_the_other)
 				assert_int_equal((int)number(t, k, columns[c]), want[k][c]);
 	for (size_t k = 0; k < 4; k++)
 		sim_run_end(&runs[k]);
-}
-
-/* ---- others ---- */
-
-static void use_it(void *disk)
-{
-	sim_foreign_io(disk, &(struct device_io){ .reads = 1, .read_bytes = 4096 });
-}
-
-/* Requests of ours that begin while others, who come every 80 ms, use the disk: from 10 s to 14.8 s. */
-static void count_rude(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
-{
-	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
-
-	n[0] += at_ns > 10 * NS_PER_S && at_ns < 14800 * NS_PER_MS;
-	n[1]++;
-}
-
-/* A scan while others use the disk every so many ms. */
-static struct sim_run beside_others(const struct profile *p, const char *words, uint64_t from_ms, uint64_t to_ms,
-                                    uint64_t every_ms, uint64_t *n)
-{
-	struct sim_run run = run_for(&measure_surface, p, words);
-
-	run.hooks = (struct session_hooks){ .request = count_rude, .arg = n };
-	for (uint64_t ms = from_ms; ms < to_ms; ms += every_ms)
-		sim_at(run.sim, ms * NS_PER_MS, use_it, sim_find(run.sim, "sda"));
-	MUST_RUN(run);
-	return run;
-}
-
-TEST(idle_lets_others_go_first_within_one_request)
-{
-	uint64_t n[2] = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	run = beside_others(&p, "--idle --range=-4GB sda", 10000, 14800, 80, n);
-	assert_true(n[0] <= 3); /* the one under way, and those between two looks */
-	assert_true(n[1] > 3800);
-	assert_int_equal((int)sim_figure(&run, "yields"), 1);
-	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 4000000000);
-	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-}
-
-/* The search of the rotation comes first, and must not go on without manners when the time is over. */
-TEST(an_idle_scan_beside_others_who_never_pause_ends_in_time)
-{
-	uint64_t n[2] = { 0 };
-	PROFILE(p, "modern-4tb");
-	cleanup_run struct sim_run run = beside_others(&p, "--idle --time=5s sda", 0, 5600, 90, n);
-
-	assert_true(n[1] <= 6); /* the first ones, before there was anything of others to be seen */
-	assert_true(run.res->head.elapsed_s < 6.0);
-	assert_true(result_has_notice(run.res, "unfinished"));
-}
-
-#define USER_READS 4000
-
-static int by_size(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x > *y ? 1 : *x < *y ? -1 : 0;
-}
-
-/* 99 % of somebody's random reads, beside a scan (words NULL: alone). */
-static double user_p99_ms(const struct profile *p, const struct sim_user *who, const char *words)
-{
-	static uint64_t took_ns[USER_READS];
-	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
-	struct sim_user user = *who;
-
-	user.sd = sim_add_disk(run.sim, p, "sda");
-	user.most = USER_READS;
-	user.took_ns = took_ns;
-	sim_set_contents(run.sim, false);
-	sim_user_start(&user);
-	if (words && sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	sim_user_wait(&user);
-	qsort(took_ns, USER_READS, sizeof(took_ns[0]), by_size);
-	if (words)
-		print_message("%s: median %.1f ms, 99 %% %.1f ms, %.1f MB scanned\n", words,
-		              (double)took_ns[USER_READS / 2] * 1e-6, (double)took_ns[USER_READS / 100 * 99] * 1e-6,
-		              sim_figure(&run, "scanned_bytes") * 1e-6);
-	if (words)
-		assert_true(sim_figure(&run, "scanned_bytes") > 100e6); /* and it comes on */
-	return (double)took_ns[USER_READS / 100 * 99] * 1e-6;
-}
-
-TEST(users_hardly_feel_an_idle_scan)
-{
-	static const struct {
-		const char *name;
-		struct sim_user user;
-		double most; /* times as long as alone */
-	} users[] = {
-		{ "20/s, thinking", { .mean_gap_ns = 50e6, .rhythm = SIM_USER_THINKS }, 1.2 },
-		{ "20/s, at random", { .mean_gap_ns = 50e6 }, 1.2 },
-		{ "20/s, in bursts", { .mean_gap_ns = 50e6, .rhythm = SIM_USER_BURSTS }, 1.2 },
-		{ "5/s, regularly", { .mean_gap_ns = 200e6, .rhythm = SIM_USER_REGULAR }, 1.6 },
-		{ "5/s, thinking", { .mean_gap_ns = 200e6, .rhythm = SIM_USER_THINKS }, 1.8 },
-	};
-	static const char *const disks[] = { "modern-4tb", "samsung-hd103sj" };
-	size_t n = ARRAY_LEN(users);
-
-	for (size_t i = 0; i < 2 * n; i++) {
-		const struct sim_user *who = &users[i % n].user;
-		double alone, idle;
-		PROFILE(p, disks[i / n]);
-
-		alone = user_p99_ms(&p, who, NULL);
-		idle = user_p99_ms(&p, who, textf("--idle --time=%.0fs sda", USER_READS * who->mean_gap_ns * 1e-9));
-		print_message("%s, %s: 99 %% alone %.1f ms, %.2f times with --idle\n", p.name, users[i % n].name, alone,
-		              idle / alone);
-		assert_true(idle <= users[i % n].most * alone);
-		if (i == 0) {
-			double as_it_is = user_p99_ms(&p, who, "--time=200s sda");
-
-			print_message("%.2f times without\n", as_it_is / alone);
-			assert_true(as_it_is > 2 * alone); /* else this shows nothing */
-		}
-	}
-}
-
-TEST(rate_and_share_are_kept)
-{
-	static const struct {
-		const char *words;
-		double least_s, most_s;
-	} runs[] = { { "--rate=50MB --range=-5GB sda", 94, 125 }, { "--share=10% --range=-3GB sda", 150, 230 } };
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		cleanup_run struct sim_run run = run_on(&p, runs[i].words);
-		double took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-
-		print_message("%s: %.1f s, %.1f s paused\n", runs[i].words, took_s, sim_figure(&run, "paused_s"));
-		assert_true(took_s > runs[i].least_s && took_s < runs[i].most_s);
-		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
-		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-	}
-}
-
-static void count_held(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
-{
-	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
-
-	n[0] += at_ns > 30 * NS_PER_S && at_ns < 100 * NS_PER_S; /* a look is due every 10 s */
-	n[1]++;
-}
-
-static void get_warm(void *sd)
-{
-	sim_device(sd)->temperature_mc = 52000;
-}
-
-static void get_less_warm(void *sd)
-{
-	sim_device(sd)->temperature_mc = 48500; /* not by 3 degrees */
-}
-
-static void get_cool(void *sd)
-{
-	sim_device(sd)->temperature_mc = 45000;
-}
-
-TEST(nothing_is_read_while_the_disk_is_too_warm)
-{
-	uint64_t n[2] = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_surface,
-		                           .words = "--max-temperature=50 --range=-10GB sda",
-		                           .hooks = { .request = count_held, .arg = n } };
-	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
-
-	sim_set_contents(run.sim, false);
-	assert_int_equal(sim_run(&run), -EINVAL); /* it does not say */
-	sim_run_done(&run);
-	get_cool(sd);
-	sim_at(run.sim, 18 * NS_PER_S, get_warm, sd);
-	sim_at(run.sim, 60 * NS_PER_S, get_less_warm, sd);
-	sim_at(run.sim, 100 * NS_PER_S, get_cool, sd);
-	assert_int_equal(sim_run(&run), 0);
-	assert_int_equal(n[0], 0);
-	assert_true(n[1] > 9000);
-	assert_true(sim_figure(&run, "held_s") >= 70 && sim_figure(&run, "held_s") <= 100);
-	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 10000000000 / 512 * 512);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-}
-
-/* The virtual clock begins at 1000 s of its day. */
-TEST(outside_of_the_hours_nothing_is_read)
-{
-	struct sim_run run;
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	run = run_on(&p, "--hours=1-3 --range=-4GB sda");
-	assert_true(sim_elapsed_ns(run.sim) > 2600 * NS_PER_S && sim_elapsed_ns(run.sim) < 2700 * NS_PER_S);
-	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-	sim_run_end(&run);
-	run = run_on(&p, "--hours=22-6 --range=-1GB sda");
-	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
-	sim_run_end(&run);
 }
 
 /* ---- writing the same again ---- */
@@ -746,80 +533,6 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
 	assert_int_equal(rmdir(dir.path), 0);
 	assert_int_equal(mkdir(dir.path, 0700), 0);
-}
-
-/* ---- verify commands ---- */
-
-struct ops { /* requests, and bytes that were read */
-	uint64_t verifies, read_bytes;
-};
-
-static void count_ops(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
-{
-	struct ops *n = arg;
-
-	n->verifies += req->op == IO_VERIFY;
-	n->read_bytes += req->op == IO_READ ? req->len_bytes : 0;
-}
-
-static int verify_on(const struct profile *p, enum sim_verify how, const char *words, struct sim_run *run,
-                     struct ops *n)
-{
-	*run = run_for(&measure_surface, p, words);
-	run->hooks = (struct session_hooks){ .request = count_ops, .arg = n };
-	*n = (struct ops){ 0 };
-	sim_set_verify(run->sim, how);
-	return sim_run(run);
-}
-
-/* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a
- * revolution lost. */
-TEST(verify_commands_find_what_reading_finds)
-{
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	plant_bad(&p, 9000000, 8);
-	for (int i = 0; i < 2; i++) {
-		cleanup_run struct sim_run run = { 0 };
-		struct ops n;
-
-		p.path.interface_bytes_per_s = i ? 80e6 : 600e6;
-		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, "--verify-command --range=-5GB sda", &run, &n), 0);
-		print_message("at %.0f MB/s: %d verified, %.1f MB read; %.1f MB/s, ratio %.2f\n",
-		              p.path.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
-		              sim_figure(&run, "rate_bytes_per_s") * 1e-6, sim_figure(&run, "verify_rate_ratio"));
-		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
-		assert_int_equal(count_kind(run.res, "unreadable", 9000000), 1);
-		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-		assert_int_equal(count_kind(run.res, "unreadable", UINT64_MAX), 1);
-		assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 5000000000 / 512 * 512);
-		assert_true(n.verifies > 4500 && n.read_bytes < 600000000);
-		assert_true(sim_figure(&run, "verify_rate_ratio") > (i ? 1.5 : 0.9));
-		assert_true(sim_figure(&run, "rate_bytes_per_s") > (i ? 150e6 : 100e6));
-	}
-}
-
-TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
-{
-	static const struct {
-		const char *profile, *words, *why;
-		enum sim_verify how;
-	} cases[] = {
-		{ "modern-4tb", "--verify-command --range=-5GB sda", "without a look", SIM_VERIFY_LIES },
-		{ "modern-4tb", "--verify-command --range=-5GB sda", "knows no verify", SIM_VERIFY_UNKNOWN },
-		{ "ssd-sata", "--verify-command --range=-5GB sda", "No rotation", SIM_VERIFY_TRUE },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_run struct sim_run run = { 0 };
-		struct ops n;
-		PROFILE(p, cases[i].profile);
-
-		assert_int_equal(verify_on(&p, cases[i].how, cases[i].words, &run, &n), -EOPNOTSUPP);
-		assert_non_null(strstr(run.err.text, cases[i].why));
-		assert_true(n.verifies >= 1 && n.verifies <= 24); /* they were sent */
-	}
 }
 
 /* ---- the frame ---- */

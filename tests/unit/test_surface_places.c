@@ -185,3 +185,72 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 	print_message("%d places well by themselves\n", (int)passed);
 	assert_true(passed > 100);
 }
+
+/* ---- verify commands ---- */
+
+struct ops { /* requests, and bytes that were read */
+	uint64_t verifies, read_bytes;
+};
+
+static void count_ops(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct ops *n = arg;
+
+	n->verifies += req->op == IO_VERIFY;
+	n->read_bytes += req->op == IO_READ ? req->len_bytes : 0;
+}
+
+static int verify_on(const struct profile *p, enum sim_verify how, struct sim_run *run, struct ops *n)
+{
+	*run = run_for(&measure_surface, p, "--verify-command --range=-5GB sda");
+	run->hooks = (struct session_hooks){ .request = count_ops, .arg = n };
+	*n = (struct ops){ 0 };
+	sim_set_verify(run->sim, how);
+	return sim_run(run);
+}
+
+/* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a
+ * revolution lost. */
+TEST(verify_commands_find_what_reading_finds)
+{
+	PROFILE(p, "modern-4tb");
+
+	plant(&p, 4000000, 8, 1);
+	plant_bad(&p, 9000000, 8);
+	for (int i = 0; i < 2; i++) {
+		cleanup_run struct sim_run run = { 0 };
+		struct ops n;
+
+		p.path.interface_bytes_per_s = i ? 80e6 : 600e6;
+		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, &run, &n), 0);
+		print_message("at %.0f MB/s: %d verified, %.1f MB read; %.1f MB/s, ratio %.2f\n",
+		              p.path.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
+		              sim_figure(&run, "rate_bytes_per_s") * 1e-6, sim_figure(&run, "verify_rate_ratio"));
+		assert_only(&run, "always", 4000000);
+		assert_only(&run, "unreadable", 9000000);
+		assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 5000000000 / 512 * 512);
+		assert_true(n.verifies > 4500 && n.read_bytes < 600000000);
+		assert_true(sim_figure(&run, "verify_rate_ratio") > (i ? 1.5 : 0.9));
+		assert_true(sim_figure(&run, "rate_bytes_per_s") > (i ? 150e6 : 100e6));
+	}
+}
+
+TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
+{
+	static const struct {
+		const char *profile, *why;
+		enum sim_verify how;
+	} cases[] = { { "modern-4tb", "without a look", SIM_VERIFY_LIES },
+		      { "modern-4tb", "knows no verify", SIM_VERIFY_UNKNOWN },
+		      { "ssd-sata", "No rotation", SIM_VERIFY_TRUE } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_run struct sim_run run = { 0 };
+		struct ops n;
+		PROFILE(p, cases[i].profile);
+
+		assert_int_equal(verify_on(&p, cases[i].how, &run, &n), -EOPNOTSUPP);
+		assert_non_null(strstr(run.err.text, cases[i].why));
+		assert_true(n.verifies >= 1 && n.verifies <= 24); /* they were sent */
+	}
+}
