@@ -77,9 +77,11 @@ static double on_curve(const double *column, const struct kind *c)
 	return is_change(column, c) ? column[HEAD] : move(column, c);
 }
 
-static void kind_begin(struct kind *c, const struct geo_access *seen, size_t first)
+static void find_shares(struct kind *c, const struct geo_access *seen)
 {
-	*c = (struct kind){ .first = first, .may_change = seen->is_other_head, .is_still = seen->cylinders == 0 };
+	c->may_change = seen->is_other_head;
+	c->is_still = seen->cylinders == 0;
+	c->nshares = 0;
 	while (c->nshares < KNOTS && (c->share[c->nshares] = share((int)c->nshares, seen->cylinders)) > 0.0)
 		c->nshares++;
 }
@@ -115,9 +117,16 @@ static void fit_begin(struct fit *f, const struct geo_access *seen, size_t n)
 	qsort(f->at, f->n, sizeof(*f->at), by_kind);
 	for (size_t i = 0; i < f->n; i++) {
 		if (i == 0 || by_kind(&f->at[i - 1], &f->at[i]) != 0)
-			kind_begin(&f->kind[f->nkinds++], f->at[i], i);
+			f->kind[f->nkinds++].first = i;
 		f->kind[f->nkinds - 1].n++;
 	}
+}
+
+static void law_begin(struct fit *f, const struct geo_access *seen, size_t n)
+{
+	fit_begin(f, seen, n);
+	for (size_t i = 0; i < f->nkinds; i++)
+		find_shares(&f->kind[i], f->at[f->kind[i].first]);
 }
 
 /* ---- the curve ---- */
@@ -279,7 +288,7 @@ struct geo_law geo_law_of(const struct geo_access *seen, size_t n)
 	struct geo_law best = { .scale = INFINITY, .cost = INFINITY };
 	struct fit f;
 
-	fit_begin(&f, seen, n);
+	law_begin(&f, seen, n);
 	for (size_t i = 0; i < STARTS && f.n; i++) {
 		for (size_t k = 0; k < f.n; k++)
 			f.size[k] = f.at[k]->access;
@@ -301,7 +310,7 @@ struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struc
 
 	if (!isfinite(start->scale))
 		return best;
-	fit_begin(&f, seen, n);
+	law_begin(&f, seen, n);
 	memcpy(f.column, start->column, sizeof(f.column));
 	if (f.n)
 		take_better(&f, &best);
@@ -317,7 +326,7 @@ double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_la
 
 	if (!isfinite(law->scale))
 		return INFINITY;
-	fit_begin(&f, seen, n);
+	law_begin(&f, seen, n);
 	for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
 		memcpy(f.column, law->column, sizeof(f.column));
 		reweight(&f, ROUNDS / 2, misfits[i], false, &scale);
@@ -331,7 +340,7 @@ double geo_law_at(const struct geo_law *law, const struct geo_access *access)
 {
 	struct kind c;
 
-	kind_begin(&c, access, 0);
+	find_shares(&c, access);
 	return on_curve(law->column, &c);
 }
 
