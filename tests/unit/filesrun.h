@@ -192,21 +192,9 @@ static inline const struct table *files_table(const struct files_run *run, const
 	return t;
 }
 
-static inline const char *files_string(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("there is no column %s", key);
-	return table_string(t, row, (size_t)col);
-}
-
 static inline bool files_has_notice(const struct files_run *run, const char *code, const char *part)
 {
-	for (size_t i = 0; i < run->res->nnotices; i++)
-		if (strcmp(run->res->notices[i].code, code) == 0 && strstr(run->res->notices[i].text, part))
-			return true;
-	return false;
+	return notices(run->res, code, part) > 0;
 }
 
 #endif

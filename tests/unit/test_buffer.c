@@ -28,13 +28,6 @@ static void parse(struct profile *p, const char *lines)
 	MUST(profile_parse(p, "drawn", text, strlen(text), &err));
 }
 
-static const char *text_of(const struct sim_run *run, const char *name)
-{
-	const struct figure *f = result_find_figure(run->res, name);
-
-	return f && f->value.str ? f->value.str : "none";
-}
-
 static void holds(const struct sim_run *run, const char *name, double truth, double part, const char *what)
 {
 	const struct figure *f = result_find_figure(run->res, name);
@@ -90,10 +83,10 @@ TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 			      0.1, q->lines);
 			holds(&run, "read_ahead_bytes", q->ahead, 0, q->lines);
 			holds(&run, "interface_bytes_per_s", 500e6, 0.1, q->lines);
-			assert_string_equal(text_of(&run, "sizing"), q->sizing);
-			assert_string_equal(text_of(&run, "reads_ahead"), q->reads_ahead);
-			assert_string_equal(text_of(&run, "read_ahead_ends"), q->ends);
-			assert_string_equal(text_of(&run, "keeps_before"), q->before);
+			assert_string_equal(text_of(run.res, "sizing"), q->sizing);
+			assert_string_equal(text_of(run.res, "reads_ahead"), q->reads_ahead);
+			assert_string_equal(text_of(run.res, "read_ahead_ends"), q->ends);
+			assert_string_equal(text_of(run.res, "keeps_before"), q->before);
 		}
 }
 
@@ -148,8 +141,8 @@ TEST(what_others_read_beside_makes_no_other_buffer)
 		if ((gap_ms >= 1000 || isfinite(found[0]) ? found[0] != 32 : 0) ||
 		    (isfinite(found[1]) && fabs(found[1] / segment - 1) > 0.05))
 			fail_msg("%s, a read each %g ms: %g segments of %g", profile, gap_ms, found[0], found[1]);
-		if (strcmp(text_of(&run, "reads_ahead"), "always") != 0)
-			assert_string_equal(text_of(&run, "reads_ahead"), "none");
+		if (strcmp(text_of(run.res, "reads_ahead"), "always") != 0)
+			assert_string_equal(text_of(run.res, "reads_ahead"), "none");
 		sim_run_end(&run);
 		free(user.took_ns);
 	}
@@ -185,14 +178,14 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
 			assert_int_equal(sim_run(&run), 0);
 			holds(&run, "write_cache_bytes", cases[i].bytes, 0.05, lines);
 			holds(&run, "segments", 16, 0, lines);
-			assert_string_equal(text_of(&run, "write_cache"), cases[i].write_cache);
-			assert_string_equal(text_of(&run, "flush"), cases[i].flush);
+			assert_string_equal(text_of(run.res, "write_cache"), cases[i].write_cache);
+			assert_string_equal(text_of(run.res, "flush"), cases[i].flush);
 			/* No disk of the model waits: a false one would be told here. */
-			assert_string_equal(text_of(&run, "reads_pass_writes"),
+			assert_string_equal(text_of(run.res, "reads_pass_writes"),
 			                    cases[i].bytes >= 4194304 ? "go between"
 			                    : isnan(cases[i].bytes)   ? "none"
-			                                              : text_of(&run, "reads_pass_writes"));
-			assert_string_not_equal(text_of(&run, "reads_pass_writes"), "wait until it is empty");
+			                                              : text_of(run.res, "reads_pass_writes"));
+			assert_string_not_equal(text_of(run.res, "reads_pass_writes"), "wait until it is empty");
 			assert_int_equal(isnan(sim_figure(&run, "read_while_emptying_ns")), isnan(cases[i].bytes));
 			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
 			                 strcmp(cases[i].flush, "returns at once") == 0);
@@ -229,8 +222,8 @@ TEST(whether_fua_is_obeyed_is_reported_and_one_that_is_dropped)
 			sim_set_verify(run.sim, cases[i].commands);
 			assert_int_equal(sim_run(&run), 0);
 			assert_int_equal(run.res->status, STATUS_COMPLETE); /* what knows no FUA has no fault */
-			assert_string_equal(text_of(&run, "fua_reads"), cases[i].reads);
-			assert_string_equal(text_of(&run, "fua_writes"), cases[i].writes);
+			assert_string_equal(text_of(run.res, "fua_reads"), cases[i].reads);
+			assert_string_equal(text_of(run.res, "fua_writes"), cases[i].writes);
 			assert_int_equal(result_has_notice(run.res, "fua-ignored"),
 			                 strcmp(cases[i].writes, "return at once") == 0);
 			stays_within(&run, &p);
@@ -250,7 +243,7 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 		if (!k)
 			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.write_cache, 16, "write through");
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
+		assert_string_not_equal(text_of(run.res, "flush"), "returns at once");
 	}
 }
 
@@ -266,8 +259,8 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 		MUST(profile_wild(&p, seeds[i], NULL, &err));
 		run = run_on(&p, textf("--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]));
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(text_of(&run, "write_cache"), "on");
-		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
+		assert_string_equal(text_of(run.res, "write_cache"), "on");
+		assert_string_not_equal(text_of(run.res, "flush"), "returns at once");
 	}
 }
 
@@ -410,7 +403,7 @@ TEST(a_read_that_waits_for_the_cache_is_reported)
 	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
 	f = result_find_figure(again, "reads_pass_writes");
 	assert_string_equal(f->value.str, "wait until it is empty");
-	assert_string_equal(text_of(&run, "reads_pass_writes"), "go between");
+	assert_string_equal(text_of(run.res, "reads_pass_writes"), "go between");
 }
 
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
@@ -428,7 +421,7 @@ TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahe
 	parse(&p, "cache_kb 8192\nsegments 16\nread_ahead no\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
-	assert_string_equal(text_of(&run, "reads_ahead"), "never");
+	assert_string_equal(text_of(run.res, "reads_ahead"), "never");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "conditions");
 	most = (uint64_t)number(t, 0, "hit_limit_ns");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");

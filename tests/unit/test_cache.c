@@ -20,7 +20,7 @@ static void start(struct files_run *run, const char *words)
 
 static bool is_op(const struct table *t, size_t row, const char *op)
 {
-	return strcmp(files_string(t, row, "operation"), op) == 0;
+	return strcmp(string_of(t, row, "operation"), op) == 0;
 }
 
 TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remove)
@@ -39,8 +39,8 @@ TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remov
 			for (size_t op = 0; op < ARRAY_LEN(ops); op++, row++) {
 				assert_int_equal(number(t, row, "file_bytes"), file);
 				assert_int_equal(number(t, row, "record_bytes"), record);
-				assert_string_equal(files_string(t, row, "operation"), ops[op]);
-				assert_string_equal(files_string(t, row, "mode"), "cached");
+				assert_string_equal(string_of(t, row, "operation"), ops[op]);
+				assert_string_equal(string_of(t, row, "mode"), "cached");
 				assert_int_equal(number(t, row, "repetitions"), 4);
 				assert_true(number(t, row, "rate_bytes_per_s") > 0.0);
 			}
@@ -135,7 +135,7 @@ TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_mak
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
-		if (strcmp(files_string(t, i, "mode"), "direct") != 0)
+		if (strcmp(string_of(t, i, "mode"), "direct") != 0)
 			continue;
 		assert_false(is_op(t, i, "reread"));
 		assert_false(is_op(t, i, "cold_random_read"));
@@ -315,7 +315,7 @@ TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, 
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
-		assert_string_equal(files_string(t, i, "operation"), ops[i % 4]);
+		assert_string_equal(string_of(t, i, "operation"), ops[i % 4]);
 		assert_int_equal(number(t, i, "file_bytes"), i < 4 ? 69632 : 65536); /* whole records */
 		if (is_op(t, i, "read") || is_op(t, i, "cold_random_read"))
 			assert_near(number(t, i, "cached_before_ratio"), 0.0, 0.0);
@@ -364,7 +364,7 @@ TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_rem
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
-		assert_string_equal(files_string(t, i, "operation"), i % 2 ? "random_write" : "read");
+		assert_string_equal(string_of(t, i, "operation"), i % 2 ? "random_write" : "read");
 		assert_near(number(t, i, "cached_before_ratio"), i % 2 ? 1.0 : 0.0, 0.0);
 		if (i % 2 == 0)
 			assert_near(number(t, i, "hit_ratio"), 0.0, 1e-9);

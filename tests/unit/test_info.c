@@ -116,8 +116,8 @@ TEST(several_devices_have_a_sentence_each)
 	const char *const paths[] = { "/dev/sda10", "/dev/sda1" };
 	cleanup_result struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
 
-	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "-part10;"));
-	assert_non_null(strstr(result_find_figure(res, "write_sda1")->value.str, "mounted on /boot dir"));
+	assert_non_null(strstr(text_of(res, "write_sda10"), "-part10;"));
+	assert_non_null(strstr(text_of(res, "write_sda1"), "mounted on /boot dir"));
 	assert_null(result_find_figure(res, "write"));
 	assert_string_equal(look_up(res, "devices", "path", "/dev/sda10", "may_write"), "with consent");
 	assert_string_equal(look_up(res, "identity", "device", "/dev/sda1", "value"), "partition 1 of sda");

@@ -180,8 +180,8 @@ TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir
 	}
 	t = files_table(&run, "ways");
 	assert_true(t->nrows >= 2);
-	assert_string_equal(files_string(t, 0, "way"), "stream");
-	assert_string_equal(files_string(t, 1, "way"), "syscall");
+	assert_string_equal(string_of(t, 0, "way"), "stream");
+	assert_string_equal(string_of(t, 1, "way"), "syscall");
 	assert_near(number(t, 0, "diskmark_mib_per_s"), files_figure(&run, "diskmark_mib_per_s"), 1e-9);
 	assert_near(number(t, 1, "diskmark_mib_per_s"), files_figure(&run, "diskmark_syscall_mib_per_s"), 1e-9);
 	/* Not the harmonic mean of the three figures above it, and it says so. */

@@ -109,9 +109,9 @@ TEST_WITH(a_good_file_has_no_wrong_words, files_dir_make, files_dir_remove)
 	assert_false(run.res->verdict_is_no);
 	t = files_table(&run, "steps");
 	assert_int_equal(t->nrows, 5);
-	assert_string_equal(files_string(t, 0, "step"), "write");
-	assert_string_equal(files_string(t, 1, "step"), "fsync");
-	assert_string_equal(files_string(t, 4, "step"), "read 3");
+	assert_string_equal(string_of(t, 0, "step"), "write");
+	assert_string_equal(string_of(t, 1, "step"), "fsync");
+	assert_string_equal(string_of(t, 4, "step"), "read 3");
 	for (size_t i = 0; i < t->nrows; i++) {
 		assert_int_equal(number(t, i, "moved_bytes"), i == 1 ? 0 : 300000);
 		/* a look at the clock is a millisecond: each step has its begin and its end */
@@ -249,7 +249,7 @@ TEST_WITH(several_files_have_steps_of_their_own, files_dir_make, files_dir_remov
 		size_t same = 0;
 
 		for (size_t k = 0; k < t->nrows; k++)
-			same += strcmp(files_string(t, i, "file"), files_string(t, k, "file")) == 0;
+			same += strcmp(string_of(t, i, "file"), string_of(t, k, "file")) == 0;
 		assert_int_equal(same, 4);
 	}
 	assert_int_equal(files_left(), 0);
@@ -375,7 +375,7 @@ TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_m
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	for (; n < t->nrows; n++)
-		v[n] = (struct passes_step){ .file = strstr(files_string(t, n, "file"), "large") ? 1 : 0,
+		v[n] = (struct passes_step){ .file = strstr(string_of(t, n, "file"), "large") ? 1 : 0,
 			                     .start_s = number(t, n, "start_s"),
 			                     .elapsed_ns = (uint64_t)number(t, n, "elapsed_ns"),
 			                     .moved_bytes = number(t, n, "moved_bytes") };

@@ -65,13 +65,6 @@ static struct sim_run run_drawn(struct drawn *d, struct profile *p, uint64_t see
 	return run_on(p, words);
 }
 
-static const char *verdict(const struct sim_run *run)
-{
-	const struct figure *f = result_find_figure(run->res, "shingled");
-
-	return f && f->value.str ? f->value.str : "none";
-}
-
 static void near(const struct sim_run *run, const char *name, double truth, double part)
 {
 	const struct figure *f = result_find_figure(run->res, name);
@@ -93,8 +86,8 @@ TEST(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are)
 		cleanup_run struct sim_run run = run_drawn(&d, &p, seed, WRITE);
 
 		assert_int_equal(sim_run(&run), 0);
-		if (strcmp(verdict(&run), d.kind == SHINGLED ? "yes" : "no") != 0)
-			fail_msg("seed %d: %s reported\n%s", (int)seed, verdict(&run), d.text);
+		if (strcmp(text_of(run.res, "shingled"), d.kind == SHINGLED ? "yes" : "no") != 0)
+			fail_msg("seed %d: %s reported\n%s", (int)seed, text_of(run.res, "shingled"), d.text);
 		assert_int_equal(run.res->verdict_is_no, d.kind != SHINGLED);
 		assert_true(sim_elapsed_ns(run.sim) < 300 * NS_PER_S);
 		if (d.kind != PLAIN) {
@@ -141,9 +134,9 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 		MUST(profile_finish(&p, &err));
 		run = run_on(&p, "--time=120s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
-		if (strcmp(verdict(&run), d.kind == SHINGLED ? "no" : "yes") == 0)
-			fail_msg("seed %d: %s reported\n%s", (int)seed, verdict(&run), d.text);
-		told += strcmp(verdict(&run), "undecided") != 0;
+		if (strcmp(text_of(run.res, "shingled"), d.kind == SHINGLED ? "no" : "yes") == 0)
+			fail_msg("seed %d: %s reported\n%s", (int)seed, text_of(run.res, "shingled"), d.text);
+		told += strcmp(text_of(run.res, "shingled"), "undecided") != 0;
 	}
 	print_message("%zu of %d reported\n", told, (int)n);
 	assert_true(told * 4 >= n);
@@ -179,7 +172,7 @@ TEST(slow_caches_and_crowded_bands_are_told_apart)
 		(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 		run = run_on(&p, "--seed=226 " WRITE);
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(verdict(&run), v[i].verdict);
+		assert_string_equal(text_of(run.res, "shingled"), v[i].verdict);
 	}
 }
 
@@ -199,7 +192,7 @@ TEST(the_way_is_told_by_what_was_answered_and_within_the_time)
 		late_by(&p, 1, 0, is_late ? 1 : 0.02);
 		run = run_on(&p, "--time=60s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(verdict(&run), "undecided");
+		assert_string_equal(text_of(run.res, "shingled"), "undecided");
 		assert_true(is_late ? isnan(sim_figure(&run, "path_ns")) : sim_figure(&run, "path_ns") >= 0.02e9);
 		assert_true(sim_elapsed_ns(run.sim) < 65 * NS_PER_S);
 	}
@@ -221,7 +214,7 @@ TEST(what_cleans_otherwise_is_not_told_wrong)
 		parse(&p, d.text);
 		run = run_on(&p, "--time=100s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(verdict(&run), i ? "yes" : "undecided");
+		assert_string_equal(text_of(run.res, "shingled"), i ? "yes" : "undecided");
 	}
 }
 
@@ -236,7 +229,7 @@ TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 		dev->queue.discard_max_bytes = i ? 1 << 30 : 0;
 		dev->id.reported_rpm = 5400;
 		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(verdict(&run), "undecided");
+		assert_string_equal(text_of(run.res, "shingled"), "undecided");
 		assert_true(sim_figure(&run, "signs_log10_ratio") == 2 * i);
 	}
 }
@@ -257,10 +250,10 @@ TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 			run = run_on(&p, "--time=60s " WRITE);
 			assert_int_equal(sim_run(&run), 0);
-			assert_string_not_equal(verdict(&run), "yes");
+			assert_string_not_equal(text_of(run.res, "shingled"), "yes");
 			disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 			if (strcmp(classes[i], "ssd") == 0) {
-				assert_string_equal(verdict(&run), "no");
+				assert_string_equal(text_of(run.res, "shingled"), "no");
 				assert_int_equal(c.writes, 0);
 			}
 		}
@@ -274,7 +267,7 @@ TEST(without_consent_nothing_is_written_and_nothing_decided)
 	struct disk_counters c;
 
 	assert_int_equal(sim_run(&run), 0);
-	assert_string_equal(verdict(&run), "undecided");
+	assert_string_equal(text_of(run.res, "shingled"), "undecided");
 	assert_false(run.res->verdict_is_no);
 	assert_true(run.res->verdict_is_open);
 	assert_true(result_has_notice(run.res, "nothing-written"));
@@ -295,7 +288,7 @@ TEST(what_says_so_itself_is_believed)
 
 	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
-	assert_string_equal(verdict(&run), "yes");
+	assert_string_equal(text_of(run.res, "shingled"), "yes");
 	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 	assert_int_equal(c.writes, 0);
 	assert_false(result_has_notice(run.res, "shingled"));
@@ -378,6 +371,6 @@ TEST(a_signal_keeps_what_was_measured_and_decides_nothing)
 	sim_at(run.sim, 20 * NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
-	assert_string_equal(verdict(&run), "undecided");
+	assert_string_equal(text_of(run.res, "shingled"), "undecided");
 	assert_true(result_find_table(run.res, "writes")->nrows > 2);
 }

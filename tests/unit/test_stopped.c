@@ -29,15 +29,6 @@ static struct sim_run run_on(const struct measure *m, const char *profile, const
 	return run;
 }
 
-static unsigned notices(const struct sim_run *run, const char *code)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < run->res->nnotices; i++)
-		n += strcmp(run->res->notices[i].code, code) == 0;
-	return n;
-}
-
 /* Nothing of a freeze is in any figure, it is reported once, and what is said of the disk is the same. */
 TEST(what_a_freeze_took_is_in_no_figure)
 {
@@ -80,9 +71,9 @@ TEST(what_a_freeze_took_is_in_no_figure)
 		cleanup_run struct sim_run plain = run_on(v[i].m, "tiny", v[i].words, 0, 0);
 		cleanup_run struct sim_run run = run_on(v[i].m, "tiny", v[i].words, FREEZES, v[i].every_ns);
 
-		assert_int_equal(notices(&plain, "stopped"), 0);
-		assert_int_equal(notices(&run, "stopped"), 1);
-		assert_int_equal(notices(&run, "stalled"), 0);
+		assert_int_equal(notices(plain.res, "stopped", NULL), 0);
+		assert_int_equal(notices(run.res, "stopped", NULL), 1);
+		assert_int_equal(notices(run.res, "stalled", NULL), 0);
 		for (size_t k = 0; k < 4 && v[i].figures[k]; k++) {
 			double want = sim_figure(&plain, v[i].figures[k]), got = sim_figure(&run, v[i].figures[k]);
 
@@ -108,7 +99,7 @@ TEST(a_disk_that_stalls_again_and_again_is_one_notice_with_a_count)
 	                 0);
 	MUST(profile_finish(&p, &err));
 	run = ran_on(&measure_surface, &p, "--seed=3 sda");
-	assert_int_equal(notices(&run, "stalled"), 1);
+	assert_int_equal(notices(run.res, "stalled", NULL), 1);
 	for (size_t i = 0; i < run.res->nnotices; i++)
 		if (strcmp(run.res->notices[i].code, "stalled") == 0)
 			assert_int_equal(sscanf(run.res->notices[i].text,
@@ -191,6 +182,6 @@ TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 		sim_foreign_io(v[i].sd, &(struct device_io){ .read_bytes = v[i].before_bytes });
 		sim_at(run.sim, NS_PER_S, jump, &v[i]);
 		assert_int_equal(sim_run(&run), 0);
-		assert_int_equal(notices(&run, "other-io"), v[i].notices);
+		assert_int_equal(notices(run.res, "other-io", NULL), v[i].notices);
 	}
 }

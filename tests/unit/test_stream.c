@@ -96,7 +96,7 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 			               block_kib[k] * 1024 * blocks / 10 + 1000);
 			run = stream_on(words, ibm, 1);
 			if (sim_figure(&run, "sustained") == 0.0 || run.res->verdict_is_no)
-				fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
+				fail_msg("%s: %s", words, text_of(run.res, "verdict"));
 			answered += sim_figure(&run, "sustained") == 1.0;
 		}
 	}
@@ -152,7 +152,7 @@ TEST(the_slowest_disk_is_named_where_the_rate_was_too_high_and_not_where_a_block
 
 	assert_true(sim_figure(&fails, "sustained") == 0.0 && sim_figure(&slow, "sustained") == 0.0);
 	assert_null(result_find_figure(fails.res, "slowest"));
-	assert_non_null(strstr(result_find_figure(slow.res, "slowest")->value.str, "sda is the slowest"));
+	assert_non_null(strstr(text_of(slow.res, "slowest"), "sda is the slowest"));
 }
 
 TEST(the_tradeoff_predicts_what_the_search_finds)
@@ -313,7 +313,7 @@ TEST(what_failed_is_counted_and_neither_a_rate_nor_a_block_that_came_back_wrong)
 		(void)sim_add_disk(run.sim, &p, "sda");
 		profile_done(&p);
 		MUST_RUN(run);
-		assert_non_null(strstr(result_find_figure(run.res, cases[i].figure)->value.str, cases[i].says));
+		assert_non_null(strstr(text_of(run.res, cases[i].figure), cases[i].says));
 		assert_int_equal(isnan(sim_figure(&run, "rate_bytes_per_s")), cases[i].bads == 16);
 		if (i < 3)
 			continue;

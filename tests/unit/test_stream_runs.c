@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "bars_check.h"
+#include "folder.h"
 #include "load.h"
 #include "rows.h"
 #include "saved.h"
@@ -18,55 +19,31 @@ static double cell(const struct sim_run *run, const char *table, size_t row, con
 
 	assert_non_null(t);
 	assert_true(row < t->nrows);
-	assert_true(table_column(t, key) >= 0);
-	return table_number(t, row, (size_t)table_column(t, key));
+	return number(t, row, key);
 }
 
 static const char *state_of(const struct sim_run *run, size_t row)
 {
-	const struct table *t = result_find_table(run->res, "targets");
-
-	return string_of(t, row, "state");
-}
-
-static unsigned notices(const struct result *res, const char *code, const char *text)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < res->nnotices; i++)
-		n += strcmp(res->notices[i].code, code) == 0 && (!text || strstr(res->notices[i].text, text));
-	return n;
-}
-
-static const char *verdict(const struct sim_run *run)
-{
-	return result_find_figure(run->res, "verdict")->value.str;
+	return string_of(result_find_table(run->res, "targets"), row, "state");
 }
 
 static void stream(struct sim_run *run)
 {
 	run->m = &measure_stream;
-	if (sim_run(run) < 0)
-		fail_msg("%s: %s", run->words, run->err.text);
+	MUST_RUN(*run);
 }
 
-/* On a new simulation of disks of these profiles, sda and sdb; NULL: there is one. */
-static void stream_on(struct sim_run *run, const char *sda, const char *sdb, bool has_contents)
+/* On disks of these profiles, sda and sdb; NULL: there is one. */
+static struct sim_run streamed(const char *sda, const char *sdb, bool has_contents, const char *words)
 {
-	run->sim = sim_new();
-	(void)sim_add_profile(run->sim, sda, "sda");
+	struct sim_run run = { .sim = sim_new(), .words = words };
+
+	(void)sim_add_profile(run.sim, sda, "sda");
 	if (sdb)
-		(void)sim_add_profile(run->sim, sdb, "sdb");
-	sim_set_contents(run->sim, has_contents);
-	stream(run);
-}
-
-/* A disk of the profile as changed; p is done with. */
-static void add(struct sim *sim, struct profile *p, const char *name)
-{
-	MUST(profile_finish(p, &err));
-	(void)sim_add_disk(sim, p, name);
-	profile_done(p);
+		(void)sim_add_profile(run.sim, sdb, "sdb");
+	sim_set_contents(run.sim, has_contents);
+	stream(&run);
+	return run;
 }
 
 static void add_bad(struct profile *p, uint64_t lba, uint64_t count)
@@ -74,6 +51,19 @@ static void add_bad(struct profile *p, uint64_t lba, uint64_t count)
 	const struct profile_bad bad = { lba, count, BAD_READ | BAD_WRITE, 1.0, -EIO };
 
 	assert_int_equal(profile_add_bad(p, &bad), 0);
+}
+
+#define IBM "ibm-deskstar-60gxp"
+
+/* On sda as it was changed, and one of those as they are, sdb, neither of which keeps contents. */
+static void stream_beside(struct sim_run *run, struct profile *p)
+{
+	MUST(profile_finish(p, &err));
+	run->sim = sim_new();
+	(void)sim_add_disk(run->sim, p, "sda");
+	(void)sim_add_profile(run->sim, IBM, "sdb");
+	sim_set_contents(run->sim, false);
+	stream(run);
 }
 
 /* ---- --verify ---- */
@@ -104,30 +94,16 @@ static void do_harm(void *arg, struct session *ses)
 		return;
 	assert_int_equal(disk_peek(h->disk, first, BLOCK, a), 0);
 	assert_int_equal(disk_peek(h->disk, second, BLOCK, b), 0);
-	switch (h->harm) {
-	case HARM_NONE:
-		break;
-	case HARM_FLIP:
+	if (h->harm == HARM_FLIP)
 		a[4711] ^= 0x20;
-		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
-		break;
-	case HARM_SWAP:
-		assert_int_equal(disk_poke(h->disk, first, BLOCK, b), 0);
-		assert_int_equal(disk_poke(h->disk, second, BLOCK, a), 0);
-		break;
-	case HARM_LOSE: /* what an unwritten place of this disk holds */
+	if (h->harm == HARM_LOSE) /* what an unwritten place of this disk holds */
 		for (uint32_t at = 0; at < BLOCK; at += 512)
 			disk_pattern((first + at) / 512, 512, a + at);
-		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
-		break;
-	case HARM_LOSE_TO_ZERO:
+	if (h->harm == HARM_LOSE_TO_ZERO)
 		memset(a, 0, sizeof(a));
-		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
-		break;
-	case HARM_DOUBLE:
+	assert_int_equal(disk_poke(h->disk, first, BLOCK, h->harm == HARM_SWAP ? b : a), 0);
+	if (h->harm == HARM_SWAP || h->harm == HARM_DOUBLE)
 		assert_int_equal(disk_poke(h->disk, second, BLOCK, a), 0);
-		break;
-	}
 }
 
 static void check_harm(enum harm harm, double errors, uint64_t at, const char *says)
@@ -199,8 +175,8 @@ TEST(a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this)
 
 struct saves {
 	unsigned n;
-	double at_s, bytes[8], overflows[8], first_s;
-	char verdict[8][200];
+	double bytes[8], overflows[8];
+	const char *verdict[8];
 };
 
 /* What a document has that is saved while blocks are on their way. */
@@ -215,8 +191,7 @@ static void look_at_save(void *arg, struct session *ses)
 	assert_non_null(targets);
 	v->bytes[v->n] = number(targets, 0, "bytes");
 	v->overflows[v->n] = figure_number(result_find_figure(ses->res, "overflows"));
-	(void)snprintf(v->verdict[v->n++], sizeof(v->verdict[0]), "%s",
-	               result_find_figure(ses->res, "verdict")->value.str);
+	v->verdict[v->n++] = textf("%s", text_of(ses->res, "verdict"));
 	assert_true(result_find_table(ses->res, "timeline")->nrows > 20);
 	assert_true(figure_number(result_find_figure(ses->res, "peak_bytes")) > 0.0);
 	assert_true(figure_number(result_find_figure(ses->res, "response_max_ns")) > 0.0);
@@ -226,36 +201,33 @@ static void look_at_save(void *arg, struct session *ses)
 TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 {
 	struct saves v = { 0 };
-	cleanup_run struct sim_run run = { .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
 		                           .hooks = { .checkpoint = look_at_save, .arg = &v } };
 
-	stream_on(&run, "ibm-deskstar-60gxp", NULL, false);
+	(void)sim_add_profile(run.sim, IBM, "sda");
+	sim_set_contents(run.sim, false);
+	stream(&run);
 	assert_int_equal(v.n, 4); /* after 50, 100, 150 s, and at the end */
 	for (unsigned i = 0; i < 3; i++) {
-		static const char *const texts[] = { "20 MB/s has held for 50.0 s so far",
-			                             "20 MB/s has held for 1 m 40 s so far",
-			                             "20 MB/s has held for 2 m 30 s so far" };
+		static const char *const held[] = { "50.0 s", "1 m 40 s", "2 m 30 s" };
 
 		assert_true(fabs(v.bytes[i] / (1e9 * (i + 1)) - 1.0) < 0.01);
 		assert_true(v.overflows[i] == 0.0);
-		assert_string_equal(v.verdict[i], texts[i]);
+		assert_string_equal(v.verdict[i], textf("20 MB/s has held for %s so far", held[i]));
 	}
-	assert_null(strstr(verdict(&run), "so far"));
+	assert_null(strstr(text_of(run.res, "verdict"), "so far"));
 }
 
 /* ---- trouble ---- */
 
 TEST(a_stall_is_on_the_list_and_what_it_cost)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
-	struct profile p;
+	cleanup_run struct sim_run run = { .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
+	PROFILE(p, IBM);
 
-	load(&p, "ibm-deskstar-60gxp");
 	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
-	add(sim, &p, "sda");
-	sim_set_contents(sim, false);
-	stream(&run);
+	stream_beside(&run, &p);
 	assert_int_equal(result_find_table(run.res, "stalls")->nrows, 1);
 	assert_true(fabs(cell(&run, "stalls", 0, "start_s") - 8.0) < 0.1);
 	assert_true(fabs(cell(&run, "stalls", 0, "length_s") - 2.0) < 0.1);
@@ -277,18 +249,13 @@ TEST(what_cannot_be_read_or_written_is_reported_and_the_rest_goes_on)
 	};
 
 	for (int way = 0; way < 2; way++) {
-		struct sim *sim = sim_new();
-		cleanup_run struct sim_run run = { .sim = sim, .words = ways[way] };
-		struct profile p;
+		cleanup_run struct sim_run run = { .words = ways[way] };
+		PROFILE(p, IBM);
 
-		load(&p, "ibm-deskstar-60gxp");
 		/* 3 sectors, 20 MB from the start: two of the blocks of 1 MiB are hit. */
 		add_bad(&p, 38911, 2);
 		add_bad(&p, 45000, 1);
-		add(sim, &p, "sda");
-		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
-		sim_set_contents(sim, false);
-		stream(&run);
+		stream_beside(&run, &p);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		assert_int_equal(result_fault_count(run.res), 3);
 		assert_true(run.res->verdict_is_no);
@@ -308,16 +275,11 @@ TEST(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is)
 		                             "--read --rate=10MB --time=12s --max-errors=20 sda" };
 
 	for (int way = 0; way < 3; way++) {
-		struct sim *sim = sim_new();
-		cleanup_run struct sim_run run = { .sim = sim, .words = words[way] };
-		struct profile p;
+		cleanup_run struct sim_run run = { .words = words[way] };
+		PROFILE(p, IBM);
 
-		load(&p, "ibm-deskstar-60gxp");
 		add_bad(&p, 30000000 / 512, 40000000 / 512);
-		add(sim, &p, "sda");
-		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
-		sim_set_contents(sim, false);
-		stream(&run);
+		stream_beside(&run, &p);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		assert_int_equal(run.res->verdict_is_no, way < 2); /* ended early: no verdict */
 		if (way == 0) {                                    /* goes on behind them, to the end of its time */
@@ -343,8 +305,7 @@ TEST(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is)
 TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 {
 	struct sim *sim = sim_new();
-	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
-			*b = sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
+	struct sim_disk *a = sim_add_profile(sim, IBM, "sda"), *b = sim_add_profile(sim, IBM, "sdb");
 	struct sim_run run = {
 		.sim = sim, .words = "--write --destroy-data=sda1 --destroy-data=sdb1 --rate=20MB --time=20s sda1 sdb1"
 	};
@@ -363,9 +324,8 @@ TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 	stream(&run);
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
-	assert_non_null(strstr(verdict(&run), " s, not longer"));
-	assert_string_equal(result_find_figure(run.res, "ended_by")->value.str,
-	                    "the targets were full before the 20.0 s of --time");
+	assert_non_null(strstr(text_of(run.res, "verdict"), " s, not longer"));
+	assert_string_equal(text_of(run.res, "ended_by"), "the targets were full before the 20.0 s of --time");
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	sim_run_end(&run);
 }
@@ -375,8 +335,7 @@ TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 TEST(the_window_in_which_all_were_active_has_no_ragged_ends)
 {
 	struct sim *sim = sim_new();
-	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
-			*b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
+	struct sim_disk *a = sim_add_profile(sim, IBM, "sda"), *b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
 	cleanup_run struct sim_run run = { .sim = sim, .words = "--read --time=60s sda1 sdb1" };
 	double ra = truth_rate(disk_geometry(sim_model(a)), 0, 209715200),
 	       rb = truth_rate(disk_geometry(sim_model(b)), 0, 629145600);
@@ -449,24 +408,25 @@ TEST(a_projection_says_when_the_disks_will_be_too_slow)
 		{ "--rate=10MB", 1, 10e6, NAN, true, false }, /* to their end */
 	};
 	struct sim *sim = sim_new();
-	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
-			*b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
+	struct sim_disk *a = sim_add_profile(sim, IBM, "sda"), *b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
 	const struct geometry *g[] = { disk_geometry(sim_model(a)), disk_geometry(sim_model(b)) };
-	char dir[] = "/tmp/test-stream.XXXXXX", path[2][64], words[256];
+	const char *path[2];
+	FOLDER(dir);
 
-	assert_non_null(mkdtemp(dir));
 	sim_set_contents(sim, false);
 	for (size_t i = 0; i < 2; i++) {
-		(void)snprintf(path[i], sizeof(path[i]), "%s/%zu.json", dir, i);
+		path[i] = textf("%s/%zu.json", dir.path, i);
 		save_zones(sim, i ? "sdb" : "sda", path[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sim_run run = { .sim = sim, .words = words };
+		bool is_two = cases[i].ndisks > 1;
+		struct sim_run run = { .sim = sim,
+			               .words = textf("--read --time=1s %s --project=%s %s%s sda %s", cases[i].words,
+			                              cases[i].measures ? "measure" : path[0],
+			                              is_two ? "--project=" : "", is_two ? path[1] : "",
+			                              is_two ? "sdb" : "") };
 		double truth;
 
-		(void)snprintf(words, sizeof(words), "--read --time=1s %s --project=%s %s%s sda %s", cases[i].words,
-		               cases[i].measures ? "measure" : path[0], cases[i].ndisks > 1 ? "--project=" : "",
-		               cases[i].ndisks > 1 ? path[1] : "", cases[i].ndisks > 1 ? "sdb" : "");
 		stream(&run);
 		if (isnan(cases[i].off)) {
 			assert_true(isnan(sim_figure(&run, "projected_s")));
@@ -479,9 +439,6 @@ TEST(a_projection_says_when_the_disks_will_be_too_slow)
 		sim_run_done(&run);
 	}
 	assert_true(follow_truth(g, 2, 45e6, false) > 1.05 * follow_truth(g, 2, 45e6, true));
-	(void)unlink(path[0]);
-	(void)unlink(path[1]);
-	(void)rmdir(dir);
 	sim_free(sim);
 }
 
@@ -497,11 +454,10 @@ static long memory_kib(void)
 
 TEST(each_target_has_its_distribution)
 {
-	cleanup_run struct sim_run run = { .words =
-		                                   "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb" };
+	cleanup_run struct sim_run run = streamed(IBM, "samsung-hd103sj", false,
+	                                          "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb");
 	double blocks = 0.0;
 
-	stream_on(&run, "ibm-deskstar-60gxp", "samsung-hd103sj", false);
 	for (size_t i = 0; i < 2; i++) {
 		const struct table *t = result_find_table(run.res, "targets");
 		double n = cell(&run, "targets", i, "bytes") / 65536.0;
@@ -515,17 +471,16 @@ TEST(each_target_has_its_distribution)
 	            fmax(cell(&run, "targets", 0, "response_max_ns"), cell(&run, "targets", 1, "response_max_ns")));
 }
 
+#define SLOW "--read --rate=20KB --block=64KiB --buffer=1MiB "
+
 TEST(a_week_needs_no_more_memory_than_an_hour)
 {
 	long hour, week;
 
 	for (int is_week = 0; is_week < 2; is_week++) {
-		cleanup_run struct sim_run run = {
-			.words = is_week ? "--read --rate=20KB --block=64KiB --buffer=1MiB --time=168h sda"
-			                 : "--read --rate=20KB --block=64KiB --buffer=1MiB --time=1h sda"
-		};
+		cleanup_run struct sim_run run =
+			streamed(IBM, NULL, false, is_week ? SLOW "--time=168h sda" : SLOW "--time=1h sda");
 
-		stream_on(&run, "ibm-deskstar-60gxp", NULL, false);
 		assert_true(sim_figure(&run, "sustained") == 1.0);
 		assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") - 20e3) < 0.2);
 		assert_true(result_find_table(run.res, "timeline")->nrows <= 1800);
@@ -542,12 +497,10 @@ TEST(a_week_needs_no_more_memory_than_an_hour)
 /* At 1800 steps they are joined in pairs: none may be told by the wrong length. */
 TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 {
-	cleanup_run struct sim_run run = { .words =
-		                                   "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda" };
-	const struct table *t;
+	cleanup_run struct sim_run run =
+		streamed("tiny", NULL, false, "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda");
+	const struct table *t = result_find_table(run.res, "timeline");
 
-	stream_on(&run, "tiny", NULL, false);
-	t = result_find_table(run.res, "timeline");
 	assert_in_range(t->nrows, 900, 1800);
 	for (size_t i = 0; i + 1 < t->nrows; i++)
 		if (!(fabs(cell(&run, "timeline", i, "rate_bytes_per_s") / 100e3 - 1.0) < 0.2))
@@ -558,15 +511,12 @@ TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 /* On a disk of which so many sectors cannot be read, each of them far from the next. */
 static struct sim_run found_with_bad(unsigned bads)
 {
-	struct sim_run run = { .sim = sim_new(), .words = "--read --find --buffer=20MiB --time=60s sda" };
-	struct profile p;
+	struct sim_run run = { .words = "--read --find --buffer=20MiB --time=60s sda" };
+	PROFILE(p, IBM);
 
-	load(&p, "ibm-deskstar-60gxp");
 	for (unsigned i = 0; i < bads; i++)
 		add_bad(&p, 20000ull * i, 8);
-	add(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	stream(&run);
+	stream_beside(&run, &p);
 	return run;
 }
 
@@ -597,12 +547,12 @@ TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 		                           .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
 
 	for (int i = 0; i < 2; i++) {
-		struct profile p;
+		PROFILE(p, IBM);
 
-		load(&p, "ibm-deskstar-60gxp");
 		p.faults.gone_at_s = 5.0;
 		p.faults.gone = GONE_ZERO;
-		add(sim, &p, i ? "sdb" : "sda");
+		MUST(profile_finish(&p, &err));
+		(void)sim_add_disk(sim, &p, i ? "sdb" : "sda");
 	}
 	sim_set_contents(sim, false);
 	stream(&run);
@@ -611,15 +561,14 @@ TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 	assert_true(run.res->head.elapsed_s < 20.0);
 }
 
+#define TWO "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 "
+
 /* In balance the faster disk takes more; and in the second one each has less room than would be its part. */
 TEST(what_several_disks_were_given_is_all_read_back)
 {
-	cleanup_run struct sim_run run = {
-		.words =
-			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb"
-	};
+	cleanup_run struct sim_run run = streamed(IBM, "maxtor-diamondmax-80", true,
+	                                          TWO "--verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb");
 
-	stream_on(&run, "ibm-deskstar-60gxp", "maxtor-diamondmax-80", true);
 	assert_true(sim_figure(&run, "verified_blocks") == 640.0);
 	assert_true(sim_figure(&run, "verify_errors") == 0.0);
 	assert_true(cell(&run, "targets", 0, "bytes") + cell(&run, "targets", 1, "bytes") == 640.0 * 65536);
@@ -634,13 +583,11 @@ TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
 	long brief, lengthy;
 
 	for (int is_long = 0; is_long < 2; is_long++) {
-		cleanup_run struct sim_run run = {
-			.words =
-				is_long ? "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=45h sda sdb"
-					: "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=1h sda sdb"
-		};
+		cleanup_run struct sim_run run =
+			streamed(IBM, "maxtor-diamondmax-80", false,
+		                 textf(TWO "--verify --block=4KiB --buffer=64KiB --rate=10KB --time=%dh sda sdb",
+		                       is_long ? 45 : 1));
 
-		stream_on(&run, "ibm-deskstar-60gxp", "maxtor-diamondmax-80", false);
 		assert_true(sim_figure(&run, "verified_blocks") > (is_long ? 3.95e5 : 8.7e3));
 		/* but for what is still in the ring, which a disk that reads nothing leaves there */
 		assert_true(sim_figure(&run, "verify_errors") >= sim_figure(&run, "verified_blocks") - 16);

@@ -9,6 +9,7 @@
  */
 #include "test.h"
 
+#include "rows.h"
 #include "simrun.h"
 
 extern const struct measure measure_stream;
@@ -143,7 +144,7 @@ static void judge(const struct array *a, uint64_t seed, bool is_long, struct sco
 	double rate = a->part * a->carries;
 	cleanup_run struct sim_run run = play(a, rate, a->time_s);
 	double sustained = sim_figure(&run, "sustained"), need_s = sim_figure(&run, "needed_time_s");
-	const char *text = result_find_figure(run.res, "verdict")->value.str;
+	const char *text = text_of(run.res, "verdict");
 	bool is_close = fabs(a->part - 1.0) <= CLOSE, is_wrong = false;
 
 	assert_true(run.res->verdict_is_no == (sustained == 0.0));
@@ -242,7 +243,7 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		run.words = words;
 		MUST_RUN(run);
 		if (sim_figure(&run, "sustained") == 1.0)
-			fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
+			fail_msg("%s: %s", words, text_of(run.res, "verdict"));
 		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
 	}
 }
@@ -283,8 +284,8 @@ TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
 	profile_done(&p);
 	MUST_RUN(run);
 	assert_int_equal(run.res->status, STATUS_DEVICE_GONE);
-	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "8 MB/s held for "));
-	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "then sda took no more requests"));
+	assert_non_null(strstr(text_of(run.res, "verdict"), "8 MB/s held for "));
+	assert_non_null(strstr(text_of(run.res, "verdict"), "then sda took no more requests"));
 	assert_false(result_has_notice(run.res, "shorter"));
 	sim_run_end(&run);
 }

@@ -30,13 +30,6 @@ static void near(const struct sim_run *run, const char *what, const char *name, 
 		fail_msg("%s: %s is %.6g, in truth %.6g", what, name, x, truth);
 }
 
-static const char *limited_by(const struct sim_run *run)
-{
-	const struct figure *f = result_find_figure(run->res, "limited_by");
-
-	return f && f->value.str ? f->value.str : "unknown";
-}
-
 /* MB/s and MB; what a minute of rest brings back is fast again, with what comes in meanwhile. */
 static const struct device_case {
 	const char *text, *words, *cause;
@@ -72,8 +65,8 @@ TEST(burst_rates_amount_and_cause_are_those_of_the_device)
 		const struct device_case *c = &cases[i];
 		cleanup_run struct sim_run run = run_on(c->text, c->words);
 
-		if (strcmp(limited_by(&run), c->cause) != 0)
-			fail_msg("limited by %s, in truth %s: %s", limited_by(&run), c->cause, c->text);
+		if (strcmp(text_of(run.res, "limited_by"), c->cause) != 0)
+			fail_msg("limited by %s, in truth %s: %s", text_of(run.res, "limited_by"), c->cause, c->text);
 		assert_false(run.res->verdict_is_open);
 		if (!isnan(c->fast) || strcmp(c->cause, "nothing") == 0)
 			near(&run, c->cause, "burst_bytes_per_s", c->fast * 1e6, 0.01);
@@ -169,7 +162,7 @@ TEST(a_run_that_ends_before_it_settles_says_so)
 	near(&run, "short", "burst_bytes", 1024e6, 0.02);
 	near(&run, "short", "last_bytes_per_s", 20e6, 0.02);
 	assert_true(sim_figure(&run, "last_s") < 60 - 15); /* behind the burst of 17 s */
-	assert_string_equal(limited_by(&run), "unknown");
+	assert_string_equal(text_of(run.res, "limited_by"), "none");
 	assert_true(sim_elapsed_ns(run.sim) < 61 * NS_PER_S);
 }
 
@@ -198,7 +191,7 @@ TEST(no_more_is_asked_than_the_rate_that_was_given)
 	cleanup_run struct sim_run run = run_on(cases[0].text, "--rate=10MB " WRITE);
 
 	near(&run, "paced", "settled_bytes_per_s", 10e6, 0.02);
-	assert_string_equal(limited_by(&run), "--rate");
+	assert_string_equal(text_of(run.res, "limited_by"), "--rate");
 }
 
 TEST(the_same_samples_give_the_same_figures_again)
