@@ -12,9 +12,10 @@
 
 extern const struct measure measure_buffer;
 
-#define MECHANICS                                                                                                          \
-	"surfaces 2\nrpm 7200\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.04\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
-	"interface_mbs 500\nphysical_sector 4096\nserial BUFTEST1\nzone 20000 330\n"
+#define MECHANICS                                                                       \
+	"surfaces 2\nrpm 7200\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.04\n" \
+	"seek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 500\nphysical_sector 4096\n"  \
+	"serial BUFTEST1\nzone 20000 330\n"
 
 static struct sim_run run_on(const struct profile *p, const char *words)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What drives and bridges hide: native maximum, the drive behind a bridge, sectors that no Linux reads. */
+/* What drives and bridges report of themselves, and hide: identity, native maximum, the drive behind a bridge, sectors
+ * that no Linux reads. */
 #include "test.h"
 
 #include <scsi/sg.h>
@@ -127,4 +128,61 @@ TEST(sectors_that_the_kernel_cannot_use_are_named)
 		assert_int_equal(device_check_capacity(&dev, &err), -ENOMEDIUM);
 		assert_int_equal(strstr(err.text, textf("sectors of %u bytes", bytes)) != NULL, bytes % 512 != 0);
 	}
+}
+
+/* ---- identity ---- */
+
+TEST(strings_that_the_kernel_has_put_right_stay_right)
+{
+	struct device dev = { 0 };
+	uint8_t id[512] = { 0 };
+
+	memcpy(id + 20, "S/N 7               ", 20);
+	memcpy(id + 46, "1.2     ", 8);
+	memcpy(id + 54, "DISK K                                  ", 40);
+	id[434] = 0x20; /* 1520h = 5408, low byte first as in the rest */
+	id[435] = 0x15;
+	identity_hdio(&dev, id);
+	assert_string_equal(dev.id.serial, "S/N 7");
+	assert_string_equal(dev.id.firmware, "1.2");
+	assert_string_equal(dev.id.model, "DISK K");
+	assert_int_equal(dev.id.reported_rpm, 5408);
+}
+
+TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over)
+{
+	const uint8_t said[4] = { 0, 1, 2, 3 }; /* SBC-4: not said, host-aware, drive-managed, reserved */
+
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		uint8_t page[64] = { 0, 0xb1, 0, 60, 0x16, 0xda, 0, 0, (uint8_t)(said[i] << 4) };
+		struct device dev = { .queue.zoned = "none" }, aware = { .queue.zoned = "host-aware" };
+
+		identity_vpd_medium(&dev, page, sizeof(page));
+		identity_vpd_medium(&aware, page, sizeof(page));
+		assert_string_equal(dev.queue.zoned, said[i] == 2 ? "drive-managed" : "none");
+		assert_string_equal(aware.queue.zoned, "host-aware"); /* the kernel knows better */
+		assert_int_equal(dev.id.reported_rpm, 5850);
+	}
+}
+
+TEST(identify_data_with_a_wrong_check_sum_are_not_believed)
+{
+	struct device dev = { 0 };
+	uint8_t id[512] = { 0 }, sum = 0;
+
+	memcpy(id + 54, "IDKSK ", 6); /* "DISK K" in swapped pairs */
+	id[434] = 0x1c;
+	id[435] = 0x20; /* 201Ch = 8220 */
+	id[510] = 0xa5;
+	for (size_t i = 0; i < 511; i++)
+		sum = (uint8_t)(sum + id[i]);
+	id[511] = (uint8_t)(0 - sum);
+	identity_ata(&dev, id, sizeof(id));
+	assert_string_equal(dev.id.model, "DISK K");
+	assert_int_equal(dev.id.reported_rpm, 8220);
+	memset(&dev, 0, sizeof(dev));
+	id[434] ^= 1;
+	identity_ata(&dev, id, sizeof(id));
+	assert_string_equal(dev.id.model, "");
+	assert_int_equal(dev.id.reported_rpm, 0);
 }

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/identity.h"
 #include "dump.h"
+#include "folder.h"
 
 static void probe_in(const struct dump *d, const char *path, struct device *ret)
 {
@@ -148,49 +149,40 @@ TEST(numbers_and_nodes_are_the_kernels)
 	assert_true(dev.id.serial_is_shared && dev.id.has_twin);
 }
 
+/* On a disk with so many ranges, the last of this size. */
+static size_t ranges_of(struct dump *d, const char *path, size_t n, const char *last, struct device *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *queue =
+			textf("sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/"
+		              "independent_access_ranges/%zu/",
+		              i);
+
+		dump_set(d, textf("%ssector", queue), i ? "3907018584\n" : "0\n");
+		dump_set(d, textf("%snr_sectors", queue), i + 1 < n ? "3907018584\n" : last);
+	}
+	probe_in(d, path, ret);
+	return ret->nranges;
+}
+
 TEST(arms_of_their_own_are_ranges_of_the_disk)
 {
-#define QUEUE \
-	"sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/independent_access_ranges/"
 	struct device_row row;
 	struct device dev;
 	DUMP(d, "sata-512e");
 
-	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(dev.nranges, 0);
+	assert_int_equal(ranges_of(&d, "/dev/sda", 0, NULL, &dev), 0);
 	device_row(&dev, &row);
 	assert_null(row.access_ranges);
-	dump_set(&d, QUEUE "0/sector", "0\n");
-	dump_set(&d, QUEUE "0/nr_sectors", "3907018584\n");
-	dump_set(&d, QUEUE "1/sector", "3907018584\n");
-	dump_set(&d, QUEUE "1/nr_sectors", "3907018584\n");
-	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(dev.nranges, 2);
-	assert_int_equal(dev.ranges[0].first_byte, 0);
-	assert_int_equal(dev.ranges[0].bytes, 3907018584ull * 512);
-	assert_int_equal(dev.ranges[1].first_byte, 3907018584ull * 512);
+	assert_int_equal(ranges_of(&d, "/dev/sda", 2, "3907018584\n", &dev), 2);
 	assert_int_equal(dev.ranges[1].first_byte + dev.ranges[1].bytes, dev.size_bytes);
 	device_row(&dev, &row);
 	assert_string_equal(row.access_ranges, "0+2000393515008 2000393515008+2000393515008");
-	probe_in(&d, "/dev/sda2", &dev); /* they are the disk's */
-	assert_int_equal(dev.nranges, 2);
-	dump_set(&d, QUEUE "1/nr_sectors", "0\n"); /* one that is not told whole: nothing is known */
-	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(dev.nranges, 0);
-	dump_set(&d, QUEUE "1/nr_sectors", "36028797018963967\n");
-	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(dev.nranges, 0);
-	for (int i = 0; i < DEVICE_RANGES_MAX + 1; i++) {
-		char path[300];
-
-		(void)snprintf(path, sizeof(path), QUEUE "%d/sector", i);
-		dump_set(&d, path, "8\n");
-		(void)snprintf(path, sizeof(path), QUEUE "%d/nr_sectors", i);
-		dump_set(&d, path, "8\n");
-	}
-	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(dev.nranges, 0);
-#undef QUEUE
+	assert_int_equal(ranges_of(&d, "/dev/sda2", 2, "3907018584\n", &dev), 2); /* they are the disk's */
+	/* one that is not whole, or too large, or more than there may be: nothing is known */
+	assert_int_equal(ranges_of(&d, "/dev/sda", 2, "0\n", &dev), 0);
+	assert_int_equal(ranges_of(&d, "/dev/sda", 2, "36028797018963967\n", &dev), 0);
+	assert_int_equal(ranges_of(&d, "/dev/sda", DEVICE_RANGES_MAX + 1, "3907018584\n", &dev), 0);
 }
 
 static bool is_consent(const struct device *dev, const char *name)
@@ -223,10 +215,10 @@ TEST(one_world_wide_name_and_two_serial_numbers_are_two_disks)
 		assert_int_equal(same_disk(&x, &y, NULL), DISK_OTHER);
 		assert_false(identity_is_twin(&a, &b));
 		assert_true(a.id.wwn_is_shared && !a.id.has_twin && !a.id.serial_is_shared);
-		assert_true(is_consent(&a, cases[i][3]) && !is_consent(&a, cases[i][4]) &&
-		            !is_consent(&a, cases[i][5]));
-		assert_true(is_consent(&b, cases[i][4]) && !is_consent(&b, cases[i][3]) &&
-		            !is_consent(&b, cases[i][5]));
+		for (size_t k = 3; k < 6; k++) {
+			assert_int_equal(is_consent(&a, cases[i][k]), k == 3);
+			assert_int_equal(is_consent(&b, cases[i][k]), k == 4);
+		}
 	}
 }
 
@@ -235,41 +227,33 @@ TEST(names_of_mappings_are_compared_to_their_last_character)
 	static const char name[] =
 		"ceph--block--0f0e0d0c--0b0a--0908--0706--050403020100-osd--block--11111111--2222--3333--"
 		"4444--55555555555";
-	char whole[2][128];
-	struct device dev[2];
+	struct device dev;
 
 	for (int i = 0; i < 2; i++) {
-		probe("dm-long", i ? "/dev/dm-1" : "/dev/dm-0", &dev[i]);
-		(void)snprintf(whole[i], sizeof(whole[i]), "%s%d", name, i);
-		assert_string_equal(dev[i].id.alias, whole[i]);
-	}
-	for (int i = 0; i < 2; i++) {
-		assert_true(is_consent(&dev[i], whole[i]));
-		assert_false(is_consent(&dev[i], whole[!i]));
-		for (size_t n = 0; n < strlen(whole[i]); n++) {
-			char cut[128] = "";
+		const char *whole = textf("%s%d", name, i);
 
-			memcpy(cut, whole[i], n);
-			assert_false(is_consent(&dev[i], cut));
-		}
+		probe("dm-long", i ? "/dev/dm-1" : "/dev/dm-0", &dev);
+		assert_string_equal(dev.id.alias, whole);
+		assert_true(is_consent(&dev, whole));
+		assert_false(is_consent(&dev, textf("%s%d", name, !i)));
+		for (int n = 0; n < (int)strlen(whole); n++)
+			assert_false(is_consent(&dev, textf("%.*s", n, whole)));
 	}
 }
 
 /* The longest that kernels show: 72 and more of T10, 140 of NVMe, 252 of page 80h; what is longer still is no name. */
 TEST(a_name_is_kept_whole_or_not_at_all)
 {
-	char text[600], page[2 * 300];
+	char page[2 * 300];
 	struct device dev;
 	DUMP(d, "dock");
 
 	for (size_t n = 60; n < 320; n++) {
-		(void)snprintf(text, sizeof(text), "t10.%0*d%zu", (int)n, 7, n);
+		const char *text = textf("t10.%0*d%zu", (int)n, 7, n);
+
 		dump_set(&d, "sys/class/block/sda/device/wwid", text);
 		probe_in(&d, "/dev/sda", &dev);
-		if (strlen(text) < sizeof(dev.id.wwn))
-			assert_string_equal(dev.id.wwn, text);
-		else
-			assert_string_equal(dev.id.wwn, "");
+		assert_string_equal(dev.id.wwn, strlen(text) < sizeof(dev.id.wwn) ? text : "");
 	}
 	(void)snprintf(page, sizeof(page), "008000fc");
 	for (int i = 0; i < 252; i++)
@@ -423,48 +407,32 @@ TEST(the_temperature_is_what_hwmon_says)
 
 /* ---- hostile contents ---- */
 
-static const char *const attributes[] = {
-	"dev",
-	"size",
-	"ro",
-	"removable",
-	"alignment_offset",
-	"diskseq",
-	"queue/logical_block_size",
-	"queue/physical_block_size",
-	"queue/max_sectors_kb",
-	"queue/max_segment_size",
-	"queue/read_ahead_kb",
-	"queue/scheduler",
-	"queue/rotational",
-	"queue/zoned",
-	"device/model",
-	"device/vendor",
-	"device/rev",
-	"device/vpd_pg80",
-	"device/vpd_pg89",
-	"device/vpd_pgb1",
-	"device/wwid",
-	"dm/name",
-	"loop/backing_file",
-	"stat",
-};
+static const char attributes[] =
+	"dev size ro removable alignment_offset diskseq queue/logical_block_size queue/physical_block_size "
+	"queue/max_sectors_kb queue/max_segment_size queue/read_ahead_kb queue/scheduler queue/rotational queue/zoned "
+	"device/model device/vendor device/rev device/vpd_pg80 device/vpd_pg89 device/vpd_pgb1 device/wwid dm/name "
+	"loop/backing_file stat ";
 
 /* Text that ends, printable, no block size that arithmetic cannot trust. */
 static void assert_sane(const struct device *dev)
 {
-	const char *texts[] = { dev->id.model,        dev->id.serial,   dev->id.firmware, dev->id.wwn,  dev->id.vendor,
-		                dev->queue.scheduler, dev->queue.zoned, dev->id.alias,    dev->id.below };
-	const size_t rooms[] = { sizeof(dev->id.model),    sizeof(dev->id.serial), sizeof(dev->id.firmware),
-		                 sizeof(dev->id.wwn),      sizeof(dev->id.vendor), sizeof(dev->queue.scheduler),
-		                 sizeof(dev->queue.zoned), sizeof(dev->id.alias),  sizeof(dev->id.below) };
+#define TEXT(t)              \
+	{                    \
+		t, sizeof(t) \
+	}
+	const struct {
+		const char *text;
+		size_t room;
+	} texts[] = { TEXT(dev->id.model),    TEXT(dev->id.serial), TEXT(dev->id.firmware),
+		      TEXT(dev->id.wwn),      TEXT(dev->id.vendor), TEXT(dev->queue.scheduler),
+		      TEXT(dev->queue.zoned), TEXT(dev->id.alias),  TEXT(dev->id.below) };
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		size_t n = strnlen(texts[i], rooms[i]);
+		size_t n = strnlen(texts[i].text, texts[i].room);
 
-		assert_true(n < rooms[i]);
+		assert_true(n < texts[i].room);
 		for (size_t k = 0; k < n; k++)
-			assert_in_range((unsigned char)texts[i][k], 0x20, 0x7e);
+			assert_in_range((unsigned char)texts[i].text[k], 0x20, 0x7e);
 	}
 	assert_in_range(dev->logical_block_bytes, 1, 1u << 20);
 	assert_int_equal(dev->logical_block_bytes & (dev->logical_block_bytes - 1), 0);
@@ -475,36 +443,25 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 {
 	static char huge[1 << 20];
 	static const char binary[] = "\xff\xfe\x80\x01\x02\n\x7f\x1b[31m";
-	const struct {
-		const char *data;
-		size_t len;
-	} contents[] = {
-		{ "", 0 },
-		{ "\n", 1 },
-		{ huge, sizeof(huge) },
-		{ binary, sizeof(binary) },
-		{ "-1\n", 3 },
-		{ "18446744073709551615\n", 21 },
-		{ "99999999999999999999999999\n", 27 },
-		{ "0x\n", 3 },
-		{ "12abc\n", 6 },
-		{ "[[[]\n", 5 },
-		{ "3:\n", 3 },
+	static const char *const texts[] = {
+		"",       "\n",   "-1\n", "18446744073709551615\n", "99999999999999999999999999\n", "0x\n", "12abc\n",
+		"[[[]\n", "3:\n", binary
 	};
+	const size_t n = ARRAY_LEN(texts);
 
 	memset(huge, '9', sizeof(huge));
-	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
-		const char *path = textf("sys/class/block/sda/%s", attributes[a]);
+	for (const char *at = attributes; *at; at += strcspn(at, " ") + 1) {
+		const char *path = textf("sys/class/block/sda/%.*s", (int)strcspn(at, " "), at);
 		DUMP(d, "sata-512e");
 
-		for (size_t c = 0; c < ARRAY_LEN(contents); c++) {
+		for (size_t c = 0; c <= n; c++) {
 			struct survey found = { 0 };
 			struct device_io io;
 			struct device dev;
 
-			dump_write(&d, path, contents[c].data, contents[c].len, "we");
+			dump_write(&d, path, c < n ? texts[c] : huge, c < n ? strlen(texts[c]) : sizeof(huge), "we");
 			if (device_system.probe(CTX(&d), "/dev/sda", &dev, NULL) != 0) {
-				assert_string_equal(attributes[a], "dev"); /* without its number it is no device */
+				assert_memory_equal(at, "dev ", 4); /* without its number it is no device */
 				continue;
 			}
 			assert_sane(&dev);
@@ -523,9 +480,7 @@ TEST(a_missing_attribute_leaves_its_field_unknown)
 	dump_set(&d, "sys/devices/x/block/sdz/dev", "8:400\n");
 	dump_set(&d, "sys/class/block/.keep", "");
 	dump_set(&d, "sys/dev/block/.keep", "");
-	{
-		assert_int_equal(symlink("../../devices/x/block/sdz", textf("%s/sys/class/block/sdz", d.root)), 0);
-	}
+	assert_int_equal(symlink("../../devices/x/block/sdz", textf("%s/sys/class/block/sdz", d.root)), 0);
 	probe_in(&d, "/dev/sdz", &dev);
 	assert_int_equal(dev.rotational, -1);
 	assert_int_equal(dev.size_bytes, 0);
@@ -564,62 +519,6 @@ TEST(random_pages_never_hurt)
 	}
 }
 
-TEST(strings_that_the_kernel_has_put_right_stay_right)
-{
-	struct device dev = { 0 };
-	uint8_t id[512] = { 0 };
-
-	memcpy(id + 20, "S/N 7               ", 20);
-	memcpy(id + 46, "1.2     ", 8);
-	memcpy(id + 54, "DISK K                                  ", 40);
-	id[434] = 0x20; /* 1520h = 5408, low byte first as in the rest */
-	id[435] = 0x15;
-	identity_hdio(&dev, id);
-	assert_string_equal(dev.id.serial, "S/N 7");
-	assert_string_equal(dev.id.firmware, "1.2");
-	assert_string_equal(dev.id.model, "DISK K");
-	assert_int_equal(dev.id.reported_rpm, 5408);
-}
-
-TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over)
-{
-	const uint8_t said[4] = { 0, 1, 2, 3 }; /* SBC-4: not said, host-aware, drive-managed, reserved */
-
-	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
-		uint8_t page[64] = { 0, 0xb1, 0, 60, 0x16, 0xda, 0, 0, (uint8_t)(said[i] << 4) };
-		struct device dev = { .queue.zoned = "none" }, aware = { .queue.zoned = "host-aware" };
-
-		identity_vpd_medium(&dev, page, sizeof(page));
-		identity_vpd_medium(&aware, page, sizeof(page));
-		assert_string_equal(dev.queue.zoned, said[i] == 2 ? "drive-managed" : "none");
-		assert_string_equal(aware.queue.zoned, "host-aware"); /* the kernel knows better */
-		assert_int_equal(dev.id.reported_rpm, 5850);
-	}
-}
-
-TEST(identify_data_with_a_wrong_check_sum_are_not_believed)
-{
-	struct device dev = { 0 };
-	uint8_t id[512] = { 0 };
-	uint8_t sum = 0;
-
-	memcpy(id + 54, "IDKSK ", 6); /* "DISK K" in swapped pairs */
-	id[434] = 0x1c;
-	id[435] = 0x20; /* 201Ch = 8220 */
-	id[510] = 0xa5;
-	for (size_t i = 0; i < 511; i++)
-		sum = (uint8_t)(sum + id[i]);
-	id[511] = (uint8_t)(0 - sum);
-	identity_ata(&dev, id, sizeof(id));
-	assert_string_equal(dev.id.model, "DISK K");
-	assert_int_equal(dev.id.reported_rpm, 8220 - 0);
-	memset(&dev, 0, sizeof(dev));
-	id[434] ^= 1;
-	identity_ata(&dev, id, sizeof(id));
-	assert_string_equal(dev.id.model, "");
-	assert_int_equal(dev.id.reported_rpm, 0);
-}
-
 TEST(every_field_of_a_row_has_a_key_of_its_own)
 {
 	struct device_row row;
@@ -641,19 +540,15 @@ TEST(every_field_of_a_row_has_a_key_of_its_own)
 TEST(a_folder_and_a_file_know_their_file_system)
 {
 	struct device_context ctx = { .sysroot = "/" };
-	char dir[] = "/tmp/platter-probe.XXXXXX", path[64], link[64];
+	const char *path, *link;
 	struct device dev;
-	FILE *f;
+	FOLDER(dir);
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/file", dir);
-	(void)snprintf(link, sizeof(link), "%s/link", dir);
-	f = fopen(path, "we");
-	assert_non_null(f);
-	assert_int_equal(fputs("0123456789", f) >= 0, 1);
-	assert_int_equal(fclose(f), 0);
+	path = textf("%s/file", dir.path);
+	link = textf("%s/link", dir.path);
+	file_put(path, "0123456789");
 	assert_int_equal(symlink("file", link), 0);
-	assert_int_equal(device_system.probe(&ctx, dir, &dev, NULL), 0);
+	assert_int_equal(device_system.probe(&ctx, dir.path, &dev, NULL), 0);
 	assert_int_equal(dev.kind, DEVICE_DIRECTORY);
 	assert_true(dev.file.fs_type[0] != '\0');
 	assert_true(dev.file.free_bytes > 0);
@@ -663,9 +558,6 @@ TEST(a_folder_and_a_file_know_their_file_system)
 	assert_string_equal(dev.node, path);
 	assert_int_equal(dev.size_bytes, 10);
 	assert_true(dev.file.inode != 0);
-	(void)unlink(link);
-	(void)unlink(path);
-	(void)rmdir(dir);
 }
 
 TEST(what_is_no_target_is_said_in_a_sentence)

@@ -17,9 +17,10 @@ extern const struct measure measure_smr, measure_stream;
 enum kind { PLAIN, CACHED, SHINGLED };
 
 /* 40 GB, four surfaces; what a media cache is like follows. */
-#define MECHANICS                                                                                                           \
-	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\nserial SMRTEST1\n" \
-	"interface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\n"
+#define MECHANICS                                                                        \
+	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\n"   \
+	"head_switch_ms 0.7\nserial SMRTEST1\ninterface_mbs 500\nphysical_sector 4096\n" \
+	"write_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\n"
 
 struct drawn {
 	enum kind kind;
