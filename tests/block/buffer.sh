@@ -57,7 +57,7 @@ answers()
 }
 told answers "the buffer's answers"
 
-# Whatever the machine does: what is not known there is no fault, and not told.
+# Whatever the machine does: what is not known there is no fault, and not reported.
 [ ! -s "$work/buffer.json" ] || python3 - "$work/buffer.json" <<'PY' || fail "FUA on a loop device"
 import json, sys
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Cells of small records against a bare loop of the same system calls, and verification against memory. Slices of 3 ms of either are taken in
 # turns, about 100 ms each, so that what others do on this machine meets both. Compared are the best slices (nobody came in
-# between) and told the medians of all, which are compared, too, with PLATTER_LONG=1: for a machine that does nothing else.
-# Who shares this machine's caches and memory takes from either what no counter tells. So the measuring goes on, all slices together, until the
-# ratio is what it must be, four times at most; then a ratio that is only somewhat lower is inconclusive, and one that tells of work that
+# between) and reported the medians of all, which are compared, too, with PLATTER_LONG=1: for a machine that does nothing else.
+# Who shares this machine's caches and memory takes from either what no counter shows. So the measuring goes on, all slices together, until the
+# ratio is what it must be, four times at most; then a ratio that is only somewhat lower is inconclusive, and one that is of work that
 # platter does and the bare loop does not, of the best and of the medians, is a failure.
 . "$(dirname "$0")/lib.sh"
 need python3

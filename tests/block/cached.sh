@@ -85,7 +85,7 @@ assert a[0] <= 0.02 * (32 << 20), a
 w = [x for x in rows('steps') if x['step'] in ('write', 'fsync')]
 assert [x['step'] for x in w] == ['write', 'fsync'] and -0.02 <= sum(x['from_disk_ratio'] for x in w) - 1 <= 0.1, w # the journal, too
 PY
-# Others' reads on the same disk are told with their size; without them nothing is, as the cold passes above have shown.
+# Others' reads on the same disk are reported with their size; without them nothing is, as the cold passes above have shown.
 dd if=/dev/urandom of="$dir/other" bs=1M count=24 conv=fsync 2>/dev/null
 (while [ ! -e "$work/stop" ]; do dd if="$dir/other" of=/dev/null bs=1M iflag=direct 2>/dev/null || exit; done) &
 before=$(stat_of 3)
@@ -94,7 +94,7 @@ after=$(stat_of 3)
 touch "$work/stop"
 wait $!
 rm "$dir/other"
-check "others' reads are told" $(((after - before) * 512)) <<'PY'
+check "others' reads are reported" $(((after - before) * 512)) <<'PY'
 said = [n['text'] for n in d['notices'] if n['code'] == 'other-io']
 own = sum(x['moved_bytes'] for x in rows('steps') if x['step'].startswith('read'))
 if a[0] > 1.2 * own: # the other came to its turn

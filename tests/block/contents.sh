@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What lies where on a disk, as `surface` tells it of bad places: on real file systems, at places that are found by the bytes
+# What lies where on a disk, as `surface` reports it of bad places: on real file systems, at places that are found by the bytes
 # that files begin with, on disks and on partitions.
 . "$(dirname "$0")/lib.sh"
 TOOL=$1
@@ -80,7 +80,7 @@ try() # FILE_SYSTEM mkfs...
 	loop_end "$dev"
 }
 try ext4 mkfs.ext4 -q -F
-said=unnamed # all that an xfs without reverse mappings tells
+said=unnamed # all that an xfs without reverse mappings reports
 try xfs mkfs.xfs -q -f -m rmapbt=0
 said=metadata
 try xfs mkfs.xfs -q -f -m rmapbt=1

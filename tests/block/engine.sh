@@ -71,7 +71,7 @@ fi
 mkdir "$work/folder"
 # What a run does to files of its own (making them longer, flushing them) goes to threads of the kernel always: no trait of the device.
 "$platter" stream --mode=cached --rate=max --size=200MB --engine=uring --quiet --json="$work/own.json" "$work/folder" 2>"$work/err" && ok || bad "own files: $(cat "$work/err")"
-python3 - "$work/own.json" <<'PY' && ok || bad "punting is told of a run that writes its own files"
+python3 - "$work/own.json" <<'PY' && ok || bad "punting is reported of a run that writes its own files"
 import json, sys
 assert not [n for n in json.load(open(sys.argv[1]))['notices'] if n['code'] == 'punted']
 PY
@@ -121,7 +121,7 @@ if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	says "zram, auto" workers 0
 	# Data that take a while: the threads are looked for every 20 ms.
 	dd if=/dev/urandom of="/dev/zram$zram" bs=1M count=256 oflag=direct 2>/dev/null
-	# Who names io_uring gets it, and is told what became of the requests; who does not, is not.
+	# Who names io_uring gets it, and learns what became of the requests; who does not, is not.
 	for engine in uring auto; do
 		"$platter" stream --read --rate=max --engine=$engine --block=64K --quiet --json="$work/punted.json" "/dev/zram$zram" 2>"$work/err" ||
 			bad "zram, $engine: $(cat "$work/err")"

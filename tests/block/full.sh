@@ -50,7 +50,7 @@ for name in a.json a.csv a.html; do
 done
 ok
 
-# Room comes back while it runs: what a checkpoint could not save, the end can. (The log tells that it runs.)
+# Room comes back while it runs: what a checkpoint could not save, the end can. (The log reports that it runs.)
 rm -f "$target"/*
 fill
 "$PLATTER" stream --read --rate=4MB --time=3s --json="$target/late.json" --log="$work/late.log" "$loop" >"$work/text" 2>"$work/err" &

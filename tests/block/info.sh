@@ -24,7 +24,7 @@ holds "identity" ".targets[0] | .path == \"$disk\" and .kind == \"disk\" and .si
 holds "partitions" '.tables.partitions | .rows | length == 2'
 holds "places" '.tables.partitions.rows | map([.[2], .[3]]) == [[1048576, 8388608], [9437184, 16777216]]'
 holds "the table is found" '.tables.signatures.rows | map(.[2]) | index("gpt") != null'
-holds "the label is told" '.tables.signatures.rows | map(.[3]) | tostring | contains("the label")'
+holds "the label is reported" '.tables.signatures.rows | map(.[3]) | tostring | contains("the label")'
 holds "what it would take" ".figures.write | contains(\"--destroy-data=$d\") and contains(\"--overwrite-signature=gpt\") and contains(\"--overwrite-signature=ext4\")"
 info "$p2"
 holds "partition" ".targets[0] | .kind == \"partition\" and .disk == \"$d\" and .partition_offset_bytes == 9437184 and .size_bytes == 16777216"

@@ -212,9 +212,9 @@ is_quiet() { [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]
 # seen to be disturbed meanwhile: processor time was stolen, programs waited for processors for more than 2 % of the time, or a
 # simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). It is tried
 # again, up to 3 times in all, and fails when it did so twice on an undisturbed machine: a neighbour on the same host may take of caches and memory
-# what no counter here tells, but not often. It fails, too, when it did so all three times and the machine was hardly disturbed in any (2 per mille of
+# what no counter here shows, but not often. It fails, too, when it did so all three times and the machine was hardly disturbed in any (2 per mille of
 # the time stolen, 5 % waiting, 3 late answers at most): a fault of ours must not hide behind every tick that a neighbour takes.
-# Else this part is inconclusive: status 1, and `conclude` tells at the end of the test.
+# Else this part is inconclusive: status 1, and `conclude` reports at the end of the test.
 # A test that has taken 150 s, or a suite whose time is nearly over (TRIES_UNTIL, of tools/check), tries nothing again that was disturbed.
 inconclusive=
 test_began=$(date +%s)

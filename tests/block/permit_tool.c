@@ -5,7 +5,7 @@
  * OTHER] [-f] DEVICE Writes one block of 0xa5 in the middle and one at the start. -r: runs a command between the probe
  * and the permit (races). -w: holds the permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes
  * DEVICE as a file of platter's, and keeps it. -x: tries to write OTHER with DEVICE's permit. -f: writes and reads in
- * the middle with FUA instead, by the sync engine, tells what became of each request, and compares what other reads
+ * the middle with FUA instead, by the sync engine, prints what became of each request, and compares what other reads
  * find there. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
  */
 #include <errno.h>
@@ -124,7 +124,7 @@ static int write_blocks(struct device_context *ctx, const struct device *dev, co
 	return r;
 }
 
-/* One request by the sync engine; its result, which is told under this name. */
+/* One request by the sync engine; its result, which is reported under this name. */
 static int32_t by_engine(struct engine *eng, const char *name, enum io_op op, int fd, uint64_t at, uint8_t *buf,
                          uint32_t len)
 {

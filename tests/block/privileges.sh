@@ -99,7 +99,7 @@ chmod 644 "$work/files/plain"
 if setpriv --reuid=12345 --regid=12346 --clear-groups test -x "$PLATTER" 2>/dev/null; then
 	setpriv --reuid=12345 --regid=12346 --clear-groups "$PLATTER" passes --repeat=2 "$work/files/plain" >"$work/out" 2>"$work/err" || [ $? = 6 ] ||
 		fail "as an ordinary user: $(cat "$work/err")"
-	grep -q "could not be given up" "$work/out" && fail "an ordinary user is told of privileges"
+	grep -q "could not be given up" "$work/out" && fail "an ordinary user hears of privileges"
 	ok
 fi
 finish

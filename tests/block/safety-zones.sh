@@ -47,7 +47,7 @@ refused "wrong consent" "$image" "does not name this device" -- --write --destro
 before=$(sum "$image")
 zones --write --destroy-data="$n" --dry-run "$loop" >"$work/plan" 2>&1 && ok || bad "dry run: $(cat "$work/plan")"
 [ "$before" = "$(sum "$image")" ] && ok || bad "a dry run has written"
-zones --write --dry-run "$loop" 2>&1 | tr -s ' \n' ' ' | grep -q "would be refused.*destroy-data=$n" && ok || bad "a dry run does not tell of the refusal"
+zones --write --dry-run "$loop" 2>&1 | tr -s ' \n' ' ' | grep -q "would be refused.*destroy-data=$n" && ok || bad "a dry run does not report the refusal"
 refused "output on the device itself" "$image" -- --write --destroy-data="$n" --log="$loop" "$loop"
 status=0; zones --write --destroy-data="$n" --json="$work/out.json" --quiet "$loop" >"$work/said" 2>&1 || status=$?
 well && ok || bad "with consent: status $status: $(cat "$work/said")"
@@ -56,9 +56,9 @@ jq -e '.status == "complete"' "$work/out.json" >/dev/null && ok || bad "with con
 
 # "may hold data": said in the dry run, and before anything is written
 head -c "$(stat -c %s "$image")" /dev/urandom | dd of="$image" bs=1M iflag=fullblock conv=notrunc status=none
-zones --write --destroy-data="$n" --dry-run "$loop" 2>&1 | tr -s ' \n' ' ' | grep -q "may hold data" && ok || bad "a dry run does not tell of data without a signature"
+zones --write --destroy-data="$n" --dry-run "$loop" 2>&1 | tr -s ' \n' ' ' | grep -q "may hold data" && ok || bad "a dry run does not report data without a signature"
 zones --write --destroy-data="$n" --log="$work/warned" "$loop" >/dev/null 2>"$work/said"
-grep -q "warning: .*may hold data" "$work/said" && ok || bad "data without a signature: not told on stderr: $(cat "$work/said")"
+grep -q "warning: .*may hold data" "$work/said" && ok || bad "data without a signature: not reported on stderr: $(cat "$work/said")"
 # put back: random data stay
 fresh rewrite
 head -c 64M /dev/urandom | dd of="$image" conv=notrunc bs=1M status=none

@@ -186,7 +186,7 @@ try_signature() # name, what libblkid calls it
 }
 fresh ext4; ext4 -L "some label" "$loop"
 try_signature ext4 ext4
-refused "the label is told" "$image" 'labelled "some label"' -- -c "$n" "$loop"
+refused "the label is reported" "$image" 'labelled "some label"' -- -c "$n" "$loop"
 written "ext4 named" "$image" -- -c "$n" -s ext4 "$loop"
 fresh gpt; printf 'label: gpt\nsize=4M\n' | sfdisk -q "$loop" 2>/dev/null
 try_signature GPT gpt

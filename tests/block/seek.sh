@@ -14,7 +14,7 @@ document, truth = (json.load(open(path)) for path in sys.argv[1:3])
 figures, bad, why_not = document['figures'], 0, 0
 for name, key, bound in (('third_stroke_ns', 'seek_third_ns', 0.3e6), ('average_seek_ns', 'seek_average_ns', 0.3e6),
                          ('full_stroke_ns', 'seek_full_ns', 0.3e6), ('track_to_track_ns', 'seek_track_ns', 0.3e6)):
-    if figures.get(name) is None: # without an overhead: what is told with it may be right, but here it is to be told apart
+    if figures.get(name) is None: # without an overhead: what is reported with it may be right, but here it is to be distinguished
         why_not += 1
         print('%-20s not told; with overhead %s ms' % (name, (figures.get(name.replace('_ns', '_with_overhead_ns')) or float('nan')) / 1e6))
         continue
@@ -34,7 +34,7 @@ for row in (dict(zip(keys, r)) for r in table['rows']):
     compared += 1
     print('%-8s %14d bytes %8.3f ms, off %+.2f %%, standard error %.2f %%' % (row['anchor'], row['span_bytes'], row['mean_ns'] / 1e6, 100 * off, 100 * error))
 bad += compared < 2
-# The seek time at each distance, against the curve that the profile gives by cylinders: within 0.3 ms, or what chance explains where only random reads tell it.
+# The seek time at each distance, against the curve that the profile gives by cylinders: within 0.3 ms, or what chance explains where only random reads show it.
 profile = {words[0]: [float(w) for w in words[1:]] for words in map(str.split, open(sys.argv[3])) if words and words[0] in ('seek', 'settle_ms', 'write_settle_ms')}
 a, b, knee, c, e = profile['seek']
 table = document['tables']['curve']

@@ -113,7 +113,7 @@ echo "run: signals, exit status, nothing left"
 simdisk_run tiny -- sh -c 'exit 7'
 [ $? = 7 ] || fail "run does not hand the exit status on"
 simdisk_run tiny -- sh -c 'kill -9 $$'
-[ $? = 137 ] || fail "run does not tell of the signal"
+[ $? = 137 ] || fail "run does not report the signal"
 simdisk_run tiny -- /no/such/command 2>/dev/null
 [ $? = 127 ] || fail "run of no command at all"
 "$SIMDISK" run --run-dir "$work/simdisk" tiny -- sleep 30 &

@@ -125,7 +125,7 @@ stream 0 --mode=cached --read "$kept"
 is '.figures.cache_share_ratio < 0.1'
 rm "$kept"
 
-# Memory is no disk: told apart; with --mode=cached it is written.
+# Memory is no disk: distinguished; with --mode=cached it is written.
 mounted -t tmpfs -o size=32M none
 stream 1 --rate=4MB --time=1s "$mnt"
 says "cached"

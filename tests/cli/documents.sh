@@ -33,7 +33,7 @@ grep -q '<svg' "$dir/page.html" || fail "$last: no picture"
 grep -qE '<script|https?://[^"]*\.(js|css)' "$dir/page.html" && fail "$last: the page does not stand alone"
 run 0 report "$dir/c.json" -o -
 out_has "<svg"
-# What a browser would obey (an override of the direction, a C1 control) is shown as a question mark; what is not told as a dash.
+# What a browser would obey (an override of the direction, a C1 control) is shown as a question mark; what is not reported as a dash.
 jq '.targets[0].model = "a\u202eb\u009bc\u2066d" | del(.head.elapsed_s) | .faults = [{target: "x", op: "read", offset_bytes: 0, length_bytes: 512, errno: "EIO"}]' "$dir/c.json" >"$dir/strange.json"
 run 0 report "$dir/strange.json" -o "$dir/strange.html"
 grep -q 'a?b?c?d' "$dir/strange.html" || fail "$last: the direction of writing is the document's"

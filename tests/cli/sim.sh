@@ -91,7 +91,7 @@ cmp -s "$dir/r.csv" "$dir/old.csv" || fail "$last: r.csv was touched"
 for words in "--rate=1MB 14680064" "--rate=1MB,--tradeoff null" "--find null"; do
 	# shellcheck disable=SC2046 # words
 	run 0 stream --read --size=10MB $(echo "${words% *}" | tr , ' ') sim:tiny --dry-run --json=-
-	[ "$(jq '.figures.read_bytes' "$dir/out")" = "${words##* }" ] || fail "$last: not ${words##* } bytes are told"
+	[ "$(jq '.figures.read_bytes' "$dir/out")" = "${words##* }" ] || fail "$last: not ${words##* } bytes are reported"
 done
 
 [ $tried -gt 0 ] || fail "no command could be tried"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# platter-simdisk without root and disk: its command line, its manual page, the truth it tells.
+# platter-simdisk without root and disk: its command line, its manual page, the truth it prints.
 PLATTER=${SIMDISK:?the program platter-simdisk}
 . "$(dirname "$0")/lib.sh"
 export PLATTER_SIMDISK_PROFILES="$TOP/tools/simdisk/profiles"

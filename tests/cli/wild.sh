@@ -145,15 +145,15 @@ judge geometry '(.tables.zones.columns | map(.key)) as $c | ($c | index("first_b
 # Places of `surface`: all that were planted, sector for sector, and no other.
 "$wild" surface --profile=$ideal --noise=none --disks=1 --plant=5 -q --keep="$dir/keep" --json="$dir/board.json" -- --without=files >"$dir/out" ||
 	fail "wild surface"
-jq -e '.planted == 5 and .not_told == 0 and .disks_with_lies == 0 and .scanned_bytes == .disk_bytes' "$dir/board.json" >/dev/null ||
+jq -e '.planted == 5 and .not_reported == 0 and .disks_with_lies == 0 and .scanned_bytes == .disk_bytes' "$dir/board.json" >/dev/null ||
 	fail "surface: $(jq -c '[.planted, .missed, .lies, .scanned_bytes]' "$dir/board.json")"
 slow="(.tables.slow.columns | map(.key)) as \$k | (\$k | index(\"lba\")) as \$lba | (\$k | index(\"kind\")) as \$kind | (\$k | index(\"offset_bytes\")) as \$at | "
 judge surface . ""
 judge surface "$slow(.tables.slow.rows[] | select(.[\$kind] == \"always\")) |= (.[\$lba] += 1 | .[\$at] += 512)" "weak sector"
-jq -e '.planted == 5 and .not_told == 5' "$dir/judged.json" >/dev/null || fail "surface: one sector off passes for told"
+jq -e '.planted == 5 and .not_reported == 5' "$dir/judged.json" >/dev/null || fail "surface: one sector off passes for the one"
 judge surface "$slow(.tables.slow.rows[] | select(.[\$kind] == \"always\")) |= (.[\$kind] = \"unreadable\")" "unreadable sector"
 judge surface '.tables.slow.rows = []' ""
-jq -e '.planted == 5 and .not_told == 5' "$dir/judged.json" >/dev/null || fail "surface: what is not told is not counted"
+jq -e '.planted == 5 and .not_reported == 5' "$dir/judged.json" >/dev/null || fail "surface: what is not reported is not counted"
 judge surface '.figures.rotation_period_ns /= 2' ""
 jq -e '.figures[] | select(.name == "rotation_period_ns") | .worst_error < -0.4' "$dir/judged.json" >/dev/null || fail "half a revolution passes for one"
 "$wild" surface --class=nearline --seeds=5 --sample=1600MB --plant=16 -q --json="$dir/board.json" -- --without=files >"$dir/out"
@@ -197,12 +197,12 @@ judge zones "$(say another-device)" ""
 judge zones "$(say not-one-arm)" ""
 judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or actuator")" "stretch of another device"
 
-# What is there, was measured and is not told is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.
+# What is there, was measured and is not reported is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.
 missed() # jq program, how many should be reported, how many were not
 {
 	jq "$1" "$dir/keep/zones-1.json" >"$dir/planted.json" || fail "zones: cannot plant: $1"
 	"$wild" zones --judge="$dir/planted.json" --profile="$dir/keep/zones-1.disk" --json="$dir/judged.json" >"$dir/out" || fail "--judge: $1"
-	jq -e ".planted == $2 and .not_told == $3" "$dir/judged.json" >/dev/null || fail "missed: $1: $(jq -c '[.planted, .not_told, .missed]' "$dir/judged.json")"
+	jq -e ".planted == $2 and .not_reported == $3" "$dir/judged.json" >/dev/null || fail "missed: $1: $(jq -c '[.planted, .not_reported, .missed]' "$dir/judged.json")"
 }
 parts "slow 1000000 400000 100 1" "bad 3000000 1000 r 3"
 missed . 0 0 # nothing was measured there

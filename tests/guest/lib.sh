@@ -190,7 +190,7 @@ fault()
 		!($3 in good) { wrong = $3 " at " $4 }
 		$5 + 0 <= first - slack || $4 + 0 >= to + slack { wrong = $3 " at " $4 " is elsewhere" }
 		$5 + 0 > first + 0 && $4 + 0 < to + 0 { is_touched = 1 }
-		END { print wrong != "" ? wrong : !is_any ? "no fault is told" : !is_touched ? "none touches the bad place" : "" }' $F)
+		END { print wrong != "" ? wrong : !is_any ? "no fault is reported" : !is_touched ? "none touches the bad place" : "" }' $F)
 	[ -z "$wrong" ] || { bad "faults of $1 in [${2:-0}, ${3:-}): $wrong"; show; }
 }
 

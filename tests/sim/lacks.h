@@ -4,7 +4,8 @@
 
 #include "model.h"
 
-/* Why it is false; NULL: it is true. first_byte, missing, surface (NaN: not told) and kind as they stand in the row. */
+/* Why it is false; NULL: it is true. first_byte, missing, surface (NaN: not reported) and kind as they stand in the
+ * row. */
 const char *lacks_wrong(const struct geometry *g, double first_byte, double missing, double surface, const char *kind);
 
 /* Tracks that lack sectors, and tracks without data between others of their zone, in [0, end). */

@@ -124,7 +124,7 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	COPY(dev->id.vendor, "%s", p->reported.vendor);
 	COPY(dev->transport, "%s", p->reported.transport[0] ? p->reported.transport : "ata");
 	if (strcmp(p->reported.transport, "dm") ==
-	    0) { /* the kernel tells of what it is made, and no member's rotation */
+	    0) { /* the kernel shows what it is made of, and no member's rotation */
 		COPY(dev->id.below, "sdy, sdz");
 		dev->id.reported_rpm = 0;
 	}

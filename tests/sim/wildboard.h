@@ -32,7 +32,8 @@ struct wild_case {
 json_t *wild_judge(const struct wild_case *c);
 /* Surfaces of the first of two arms or disks that share the addresses; NaN: there is only one. */
 struct interval wild_arm_surfaces(const struct wild_case *c);
-/* Of `surface`: places that are told and false; that are there, were scanned and are not told. How many should be. */
+/* Of `surface`: places that are reported and false; that are there, were scanned and are not reported. How many should
+ * be. */
 size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);
 /* Is it a document of this command? */
 bool wild_is(const struct wild_case *c, const char *command);
@@ -48,7 +49,7 @@ void wild_hard_cache(struct profile *p, uint64_t seed);
 /* {"what", "text"} to a list. */
 void wild_say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* What errors are told in. */
+/* What errors are reported in. */
 enum wild_scale {
 	WILD_RATIO, /* parts of the truth */
 	WILD_TURN,  /* revolutions; whole ones do not count */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A document against a disk: each figure beside its truth, and whatever is said that is false. A statement is false
- * when the model says otherwise, not when it is imprecise: what is hedged (unclear, not told) is never a lie.
+ * when the model says otherwise, not when it is imprecise: what is hedged (unclear, not reported) is never a lie.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "wildjudge.h"
 
 #define FAR_US  1000.0 /* of a read: the media of no flat device takes as long */
-#define STALL_S 4.0    /* a wait so long may be told as a stall, which begins at 5 s */
+#define STALL_S 4.0    /* a wait so long may be reported as a stall, which begins at 5 s */
 
 /* ---- figures ---- */
 
@@ -57,7 +57,7 @@ static void shingling(struct judge *j)
 
 /* ---- buffer ---- */
 
-/* Texts: each is told rightly, or it is false, or missed. */
+/* Texts: each is reported rightly, or it is false, or missed. */
 static void policy(struct judge *j, const char *name, const char *truth)
 {
 	const char *told = wild_figure_word(j->c->doc, name);
@@ -69,7 +69,7 @@ static void policy(struct judge *j, const char *name, const char *truth)
 		wild_say(j->missed, name, "%s", truth);
 }
 
-/* refused: what is told of them then. */
+/* refused: what is reported of them then. */
 static const char *fua_reads(const struct profile *p, const char *refused)
 {
 	if (p->kind != DISK_ROTATING)

@@ -557,7 +557,7 @@ json_t *wild_board_json(const struct wild_board *b)
 	                 "platter-scoreboard", "command", b->command, "disks", (json_int_t)json_array_size(b->verdicts),
 	                 "disks_with_lies", (json_int_t)disks_with_lies(b), "figures", figures, "lies",
 	                 seeds_of(b, "lies", "what"), "missed", seeds_of(b, "missed", "what"), "planted",
-	                 (json_int_t)total(b, "planted"), "not_told", (json_int_t)total(b, "missed"), "notices",
+	                 (json_int_t)total(b, "planted"), "not_reported", (json_int_t)total(b, "missed"), "notices",
 	                 seeds_of(b, "notices", NULL), "ended", seeds_of(b, "ended", NULL), "device_s",
 	                 spread_json(spread_of(b, "device_s")), "cpu_s", spread_json(spread_of(b, "cpu_s")),
 	                 "scanned_bytes", spread_of(b, "scanned_bytes").sum, "disk_bytes",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A document of `surface` against a disk: each place that is called weak or unreadable is so, sector for sector, and
- * each that is so and was scanned is told with its LBA.
+ * each that is so and was scanned is reported with its LBA.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -114,9 +114,9 @@ static void false_places(const struct wild_case *c, json_t *lies)
 }
 
 /* What is said of these sectors: of the first row that has to do with them; exactly: that begins there. */
-static const char *told_of(const struct wild_case *c, uint64_t lba, uint64_t count, bool is_exact)
+static const char *said_of(const struct wild_case *c, uint64_t lba, uint64_t count, bool is_exact)
 {
-	const char *told = "nothing";
+	const char *reported = "nothing";
 
 	for (struct wild_row row = wild_begin(c->doc, "slow"); wild_next(&row);) {
 		double first = wild_at(&row, "offset_bytes") / c->p->logical_sector_bytes;
@@ -127,9 +127,9 @@ static const char *told_of(const struct wild_case *c, uint64_t lba, uint64_t cou
 			continue;
 		if (!is_exact || first == (double)lba)
 			return kind;
-		told = strcmp(kind, "unchecked") == 0 ? "not read again" : "another first sector";
+		reported = strcmp(kind, "unchecked") == 0 ? "not read again" : "another first sector";
 	}
-	return told;
+	return reported;
 }
 
 static bool is_scanned(const struct wild_case *c, uint64_t lba, uint64_t count)
@@ -148,22 +148,22 @@ static size_t weak_region(const struct wild_case *c, const struct profile_slow *
 	if (n > SECTORS_EACH) {
 		if (!is_scanned(c, s->lba, s->count))
 			return 0;
-		if (strcmp(told_of(c, s->lba, s->count, false), "nothing") == 0)
+		if (strcmp(said_of(c, s->lba, s->count, false), "nothing") == 0)
 			wild_say(missed, "weak region", "LBA %" PRIu64 ", %" PRIu64 " sectors", s->lba, s->count);
 		return 1;
 	}
 	for (uint64_t lba = s->lba; lba < s->lba + s->count; lba += step) {
-		const char *told = told_of(c, lba, c->g->ratio, true);
+		const char *reported = said_of(c, lba, c->g->ratio, true);
 
 		if (!is_scanned(c, lba, c->g->ratio) || is_trimmed(c->p, lba) || is_bad(c->p, lba))
 			continue;
 		planted++;
-		if (strcmp(told, "always") != 0)
+		if (strcmp(reported, "always") != 0)
 			wild_say(missed,
 			         wild_has_notice(c->doc, "insensitive") || wild_has_notice(c->doc, "buffered")
 			                 ? "weak sector, and it said that such ones hide"
 			                 : "weak sector",
-			         "LBA %" PRIu64 ", %g revolutions: %s", lba, s->revolutions, told);
+			         "LBA %" PRIu64 ", %g revolutions: %s", lba, s->revolutions, reported);
 	}
 	return planted;
 }
@@ -183,9 +183,9 @@ size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed)
 		if (!(b->kind & BAD_READ) || !is_scanned(c, b->lba, b->count) || is_trimmed(c->p, b->lba))
 			continue;
 		planted++;
-		if (strcmp(told_of(c, b->lba, b->count, true), "unreadable") != 0)
+		if (strcmp(said_of(c, b->lba, b->count, true), "unreadable") != 0)
 			wild_say(missed, "unreadable sectors", "LBA %" PRIu64 ", %" PRIu64 " sectors: %s", b->lba,
-			         b->count, told_of(c, b->lba, b->count, true));
+			         b->count, said_of(c, b->lba, b->count, true));
 	}
 	return planted;
 }

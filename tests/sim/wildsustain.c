@@ -162,7 +162,7 @@ static struct stats_estimate from(const struct profile *p, const struct stats_es
 
 size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, json_t *missed)
 {
-	const char *told = wild_figure_word(c->doc, "limited_by");
+	const char *reported = wild_figure_word(c->doc, "limited_by");
 	const char *cause = cause_of(c->p);
 	struct stats_estimate r, last;
 
@@ -178,9 +178,9 @@ size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, js
 	add(c, figures, "burst_bytes", from(c->p, &r, amount));
 	add(c, figures, "settled_bytes_per_s", last);
 	add(c, figures, "minute_of_rest_bytes", from(c->p, &r, minute));
-	if (!told)
+	if (!reported)
 		wild_say(missed, "limited_by", "%s", cause);
-	else if (strcmp(told, cause) != 0)
-		wild_say(lies, "limited_by", "%s reported, in truth %s", told, cause);
+	else if (strcmp(reported, cause) != 0)
+		wild_say(lies, "limited_by", "%s reported, in truth %s", reported, cause);
 	return 1;
 }

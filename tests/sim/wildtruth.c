@@ -393,10 +393,10 @@ static struct interval tracks(const struct wild_case *c)
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
 }
 
-/* Surfaces may differ: what was told is held against the nearest that the zone has. */
+/* Surfaces may differ: what was reported is held against the nearest that the zone has. */
 static struct interval size_at(const struct wild_case *c, const char *figure, double part)
 {
-	double told = wild_number(json_object_get(c->doc, "figures"), figure), nearest = (double)NAN;
+	double reported = wild_number(json_object_get(c->doc, "figures"), figure), nearest = (double)NAN;
 	uint64_t sector = (uint64_t)((double)(geometry_sectors(c->g) - 1) * part);
 	bool is_second = c->p->arms.kind == ARMS_JOINED && sector >= geometry_sectors(c->g->arm[0]);
 	const struct profile *p = is_second ? geometry_profile(c->g->arm[1]) : c->p;
@@ -408,7 +408,7 @@ static struct interval size_at(const struct wild_case *c, const char *figure, do
 	for (uint32_t k = 0; k < 2 * p->surfaces; k++) {
 		double size = p->zones[k % 2 ? beside.zone : at.zone].spt[k / 2];
 
-		if (size > 0 && !(fabs(size - told) >= fabs(nearest - told)))
+		if (size > 0 && !(fabs(size - reported) >= fabs(nearest - reported)))
 			nearest = size;
 	}
 	return just(nearest);

@@ -33,7 +33,7 @@ static void slow_regions(struct judge *j)
 	for (struct wild_row row = wild_begin(j->c->doc, "slow_regions"); wild_next(&row);) {
 		double first = wild_at(&row, "first_byte");
 		double end = wild_at(&row, "last_byte") + 1;
-		double told = wild_at(&row, "rate_bytes_per_s");
+		double reported = wild_at(&row, "rate_bytes_per_s");
 		double loss = 1 - wild_at(&row, "rate_to_expected_ratio");
 		double usual = fmin(truth_rate_at(j->c->g, (uint64_t)first), truth_rate_at(j->c->g, (uint64_t)end - 1));
 		double rate = truth_rate(j->c->g, (uint64_t)first, (uint64_t)end);
@@ -45,9 +45,9 @@ static void slow_regions(struct judge *j)
 		if (!(1 - rate / usual >= SLOW_TRUTH_PART * loss))
 			lie(j, "slow region", "%.0f to %.0f is reported %.1f %% slow, and is %.1f %%", first, end - 1,
 			    100 * loss, 100 * (1 - rate / usual));
-		else if (!(told >= (1 - SLOW_OFF) * right.low && told <= (1 + SLOW_OFF) * right.high))
+		else if (!(reported >= (1 - SLOW_OFF) * right.low && reported <= (1 + SLOW_OFF) * right.high))
 			lie(j, "rate of a slow region", "%.0f to %.0f gives %.4g B/s, %.4g is reported", first, end - 1,
-			    rate, told);
+			    rate, reported);
 	}
 }
 
@@ -88,7 +88,7 @@ static bool is_read(const struct judge *j, double first, double end)
 	return false;
 }
 
-/* What is there, was measured, and is not told: nothing false, but what one measures for. */
+/* What is there, was measured, and is not reported: nothing false, but what one measures for. */
 static void missed(struct judge *j)
 {
 	const json_t *regions = json_object_get(j->c->truth, "regions"), *r;
@@ -147,7 +147,7 @@ static double spacing_bytes(const struct judge *j)
 
 /*
  * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and
- * their number where it is told exactly.
+ * their number where it is reported exactly.
  */
 static void bands(struct judge *j)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs of `surface` on simulated disks with weak sectors planted, and the places that it tells. For tests that have
+/* Runs of `surface` on simulated disks with weak sectors planted, and the places that it reports. For tests that have
  * included cmocka.h. */
 #ifndef PLATTER_TEST_SURFACERUN_H
 #define PLATTER_TEST_SURFACERUN_H

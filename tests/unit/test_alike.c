@@ -273,7 +273,7 @@ TEST(counts_are_compared_by_what_they_are)
 TEST(a_trend_is_of_quiet_whole_runs_of_one_test)
 {
 	static const struct {
-		const char *option, *notice, *told;
+		const char *option, *notice, *reported;
 		enum result_status bad, last;
 		bool is_step, is_degrading;
 	} ways[] = {
@@ -282,9 +282,9 @@ TEST(a_trend_is_of_quiet_whole_runs_of_one_test)
 		{ .option = "depth", .is_degrading = true },
 		{ .option = "write", .is_degrading = true },
 		{ .option = "write", .is_step = true },
-		{ .notice = "other-io", .told = "disturbed" },
+		{ .notice = "other-io", .reported = "disturbed" },
 		{ .bad = STATUS_CANCELLED, .last = STATUS_CANCELLED },
-		{ .last = STATUS_DEVICE_GONE, .told = "status", .is_degrading = true },
+		{ .last = STATUS_DEVICE_GONE, .reported = "status", .is_degrading = true },
 	};
 	struct compare_options opt = { 0 };
 	struct rng rng;
@@ -308,7 +308,7 @@ TEST(a_trend_is_of_quiet_whole_runs_of_one_test)
 		MUST(report_trend((const struct result *const *)doc, MONTHS, &opt, &res, &err));
 		if (res->verdict_is_no != ways[w].is_degrading)
 			fail_msg("way %zu", w);
-		assert_true(!ways[w].told || result_has_notice(res, ways[w].told));
+		assert_true(!ways[w].reported || result_has_notice(res, ways[w].reported));
 		result_free(res);
 		for (int i = 0; i < MONTHS; i++)
 			result_free(doc[i]);

@@ -181,7 +181,7 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
 			holds(&run, "segments", 16, 0, lines);
 			assert_string_equal(text_of(run.res, "write_cache"), cases[i].write_cache);
 			assert_string_equal(text_of(run.res, "flush"), cases[i].flush);
-			/* No disk of the model waits: a false one would be told here. */
+			/* No disk of the model waits: a false one would be reported here. */
 			assert_string_equal(text_of(run.res, "reads_pass_writes"),
 			                    cases[i].bytes >= 4194304 ? "go between"
 			                    : isnan(cases[i].bytes)   ? "none"
@@ -293,13 +293,13 @@ TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 		for (uint64_t seed = 1001; seed <= 1000 + (classes[i] ? 3 : n); seed++) {
 			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
-			double told;
+			double reported;
 
 			MUST(profile_wild(&p, seed, classes[i], &err));
 			run = run_on(&p, "sda");
 			assert_int_equal(sim_run(&run), 0);
-			told = sim_figure(&run, "segments");
-			assert_true(isnan(told) || (p.kind == DISK_ROTATING && told == p.cache.segments));
+			reported = sim_figure(&run, "segments");
+			assert_true(isnan(reported) || (p.kind == DISK_ROTATING && reported == p.cache.segments));
 			if (p.kind != DISK_ROTATING)
 				assert_int_equal(run.res->nfigures, 0);
 		}
@@ -409,7 +409,7 @@ TEST(a_read_that_waits_for_the_cache_is_reported)
 
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
  * for the media. */
-TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead)
+TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_show_no_reading_ahead)
 {
 	cleanup_result struct result *again = result_new("buffer");
 	const struct figure *f;

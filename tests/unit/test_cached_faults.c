@@ -2,7 +2,7 @@
 /*
  * passes, cache and mark on a disk that does not take what is written: fsync() or fdatasync() fails at its Nth call
  * (the linker puts the functions below in place of them), or a write comes back short because the disk is full. Each is
- * told as the disk's error (exit status 4), what was measured before stays, and no file is left.
+ * reported as the disk's error (exit status 4), what was measured before stays, and no file is left.
  */
 #include "test.h"
 
@@ -31,7 +31,7 @@ static bool sync_fails(void)
 		return false;
 	syncs_failed = true;
 	errno = sync_errno;
-	return true; /* once, as the kernel tells it once: syncs_left is -1 now */
+	return true; /* once, as the kernel reports it once: syncs_left is -1 now */
 }
 
 int __wrap_fsync(int fd)

@@ -268,7 +268,7 @@ static void what_was_written_is_read_back(void **state)
 	assert_true(is_block(engine_buf(eng, 2), 11, BLOCK));
 }
 
-/* Files are no disks that take commands: told, and nothing is written. */
+/* Files are no disks that take commands: reported, and nothing is written. */
 /* Of a whole disk; files know none, simulated ones neither. */
 static void fua_moves_the_same_bytes_or_none(void **state)
 {

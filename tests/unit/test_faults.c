@@ -57,7 +57,7 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 	seen->bad += req->res < 0 || is_fault || (req->op != IO_FLUSH && (uint32_t)req->res != req->len_bytes);
 }
 
-/* A disk of 60 MB like tiny, with the Nth request as told; nth 0: a good one. */
+/* A disk of 60 MB like tiny, with the Nth request as asked; nth 0: a good one. */
 static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 {
 	struct sim *sim = sim_new();

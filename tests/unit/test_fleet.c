@@ -139,7 +139,7 @@ static void set_count(struct result *res, const char *figure, uint64_t n)
 	result_figure_u64(res, figure, NULL, UNIT_COUNT, n);
 }
 
-TEST(what_was_seen_is_told_by_how_often)
+TEST(what_was_seen_is_shown_by_how_often)
 {
 	static const struct {
 		uint64_t slow[3], unreadable[3];

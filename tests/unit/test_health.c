@@ -53,9 +53,9 @@ static void with_smartctl(struct dump *d, const char *name)
 	assert_int_equal(symlink(TEST_DATA "/smartctl/fake", textf("%s/usr/sbin/smartctl", d->root)), 0);
 }
 
-/* What is told of a disk, and how smartctl was called for it. */
-static struct device_health told(const char *dump, const char *path, const char *answer, bool may_wake,
-                                 const char **calls)
+/* What is reported of a disk, and how smartctl was called for it. */
+static struct device_health health_of(const char *dump, const char *path, const char *answer, bool may_wake,
+                                      const char **calls)
 {
 	struct device_health h;
 	struct device dev;
@@ -74,7 +74,7 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 {
 	char text[4096];
 	const char *calls;
-	struct device_health h = told("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, &calls);
+	struct device_health h = health_of("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, &calls);
 
 	assert_string_equal(h.why_not, "");
 	assert_int_equal(h.passed, 1);
@@ -85,13 +85,13 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 	assert_int_equal(h.media_errors, 0);
 	assert_int_equal(h.power_on_hours, 27050);
 	assert_true(h.celsius == 38);
-	h = told("sas-4kn", "/dev/sdb", scsi, true, &calls);
+	h = health_of("sas-4kn", "/dev/sdb", scsi, true, &calls);
 	assert_int_equal(h.passed, 0);
 	assert_int_equal(h.reallocated, 17);
 	assert_int_equal(h.uncorrectable, 4);
 	assert_true(h.crc_errors == UINT64_MAX && h.media_errors == UINT64_MAX && h.pending == UINT64_MAX);
 	assert_int_equal(h.power_on_hours, 31337);
-	h = told("nvme", "/dev/nvme0n1", nvme, true, &calls);
+	h = health_of("nvme", "/dev/nvme0n1", nvme, true, &calls);
 	assert_int_equal(h.media_errors, 2);
 	assert_int_equal(h.power_on_hours, 900);
 	assert_true(h.reallocated == UINT64_MAX && h.celsius == 41);
@@ -107,7 +107,7 @@ TEST(heat_alone_is_no_failure_of_a_flash_disk)
 		struct device_health h;
 
 		(void)snprintf(at, sizeof(text) - (size_t)(at - text), "%u%s", bits, strstr(nvme, "warning\":0") + 10);
-		h = told("nvme", "/dev/nvme0n1", text, true, &calls);
+		h = health_of("nvme", "/dev/nvme0n1", text, true, &calls);
 		assert_int_equal(h.passed, (bits & ~2u) == 0);
 	}
 }
@@ -118,7 +118,7 @@ TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 		"{\"ata_smart_attributes\":{\"table\":[{\"id\":5,\"raw\":{\"value\":12884901900,"
 		"\"string\":\"12 (0 3)\"}},{\"id\":197,\"raw\":{\"value\":4,\"string\":\"0x04\"}}]}}";
 	const char *calls;
-	struct device_health h = told("sata-512e", "/dev/sda", packed, true, &calls);
+	struct device_health h = health_of("sata-512e", "/dev/sda", packed, true, &calls);
 
 	assert_int_equal(h.reallocated, 12);
 	assert_int_equal(h.pending, 4);
@@ -128,16 +128,16 @@ TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 TEST(a_disk_in_standby_is_not_woken)
 {
 	const char *calls;
-	struct device_health h = told("sata-512e", "/dev/sda", standby, false, &calls);
+	struct device_health h = health_of("sata-512e", "/dev/sda", standby, false, &calls);
 
 	assert_true(h.is_standby);
 	assert_non_null(strstr(h.why_not, "standby"));
 	assert_non_null(strstr(calls, "-n standby"));
-	(void)told("sata-512e", "/dev/sda", standby, true, &calls);
+	(void)health_of("sata-512e", "/dev/sda", standby, true, &calls);
 	assert_non_null(strstr(calls, "-n never"));
 }
 
-TEST(what_is_not_told_is_said_so)
+TEST(what_is_not_reported_is_said_so)
 {
 	static const char *const hostile[] = { "",
 		                               "{",
@@ -147,11 +147,11 @@ TEST(what_is_not_told_is_said_so)
 		                               "{\"smartctl\":{\"messages\":[7]},\"temperature\":7}",
 		                               "{\"power_on_time\":{\"hours\":-3},\"smart_status\":{\"passed\":1}}" };
 	const char *calls;
-	struct device_health h = told("sata-512e", "/dev/sda", refused, true, &calls);
+	struct device_health h = health_of("sata-512e", "/dev/sda", refused, true, &calls);
 
 	assert_non_null(strstr(h.why_not, "Permission denied"));
 	for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-		h = told("sata-512e", "/dev/sda", hostile[i], true, &calls);
+		h = health_of("sata-512e", "/dev/sda", hostile[i], true, &calls);
 		assert_string_not_equal(h.why_not, "");
 		assert_true(h.reallocated == UINT64_MAX && h.passed == -1 && isnan(h.celsius));
 	}

@@ -54,7 +54,7 @@ static uint64_t of_the_seed(void *arg, uint64_t records)
 	return (uint64_t)((double)(records - 2) * (double)rng_below(arg, 32768) / 32767.0);
 }
 
-TEST(a_generator_of_32768_values_is_told_by_coverage_alone)
+TEST(a_generator_of_32768_values_shows_by_coverage_alone)
 {
 	struct mark_draws d;
 	struct rng rng;

@@ -120,7 +120,7 @@ TEST(a_rate_over_trimmed_parts_is_the_interfaces_there)
 	     1);
 	assert_true(media < 0.1e9);
 	truth_random(disk_geometry(r.d), 0, 300000 * 512ull, 4096, &truth);
-	assert_true(isnan(truth.service_ns)); /* not told rather than wrong */
+	assert_true(isnan(truth.service_ns)); /* not reported rather than wrong */
 }
 
 /* ---- on its own ---- */

@@ -259,7 +259,7 @@ TEST(help_stays_within_80_columns)
 			fail_msg("%zu columns: %s", strlen(line), line);
 }
 
-TEST(help_tells_letter_name_argument_choices_and_default)
+TEST(help_shows_letter_name_argument_choices_and_default)
 {
 	cleanup_free char *text = NULL;
 	size_t len;

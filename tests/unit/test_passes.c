@@ -133,7 +133,7 @@ static double cpu_seconds(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
-/* Both are told of the same CPU time, and the steps have what the program used, but for its start and end. */
+/* Both are reported of the same CPU time, and the steps have what the program used, but for its start and end. */
 TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);

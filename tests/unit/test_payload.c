@@ -84,7 +84,7 @@ static void check_says(const uint8_t *buf, const struct payload_id *expect, cons
 	assert_non_null(strstr(err.text, text));
 }
 
-TEST(wrong_blocks_are_told_apart)
+TEST(wrong_blocks_are_distinguished)
 {
 	uint8_t buf[BLOCK];
 	struct payload_id other = id;

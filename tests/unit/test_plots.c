@@ -125,7 +125,7 @@ TEST(a_page_asks_nothing_from_the_network_and_runs_no_script)
 		assert_null(strstr(page, words[i]));
 }
 
-TEST(documents_of_one_kind_are_overlaid_and_told_apart)
+TEST(documents_of_one_kind_are_overlaid_and_distinguished)
 {
 	cleanup_result struct result *a = sample_zones("Disk A", "A1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
 	cleanup_result struct result *b = sample_zones("Disk B", "B1", "2026-01-01T00:00:00.000000Z", 64, 0.9);

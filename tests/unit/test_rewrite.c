@@ -204,7 +204,7 @@ static uint64_t leave_a_journal(const char *words, void (*shown)(struct device *
 	return at;
 }
 
-/* The next start of --rewrite finds sectors that cannot be read: told, and not filled until it is asked to. */
+/* The next start of --rewrite finds sectors that cannot be read: reported, and not filled until it is asked to. */
 static void unreadable_sectors_are_filled_when_asked(uint64_t at)
 {
 	const struct profile_bad bad = {

@@ -10,7 +10,7 @@
 
 #define CLAIM_FD 77
 
-/* An outside that says what it is told to say, and counts. */
+/* An outside that says what it is to say, and counts. */
 struct outside {
 	struct finding finds[8];
 	size_t nfinds;

@@ -157,7 +157,7 @@ static void late_by(struct profile *p, uint64_t every, int error, double s)
 
 /* Without a write cache a write into the media cache takes nearly what an actuator takes where it sorts; and a cleaning
  * of a band that holds hundreds of blocks takes much longer than to read and write it. */
-TEST(slow_caches_and_crowded_bands_are_told_apart)
+TEST(slow_caches_and_crowded_bands_are_distinguished)
 {
 	static const struct {
 		uint64_t seed;
@@ -179,7 +179,7 @@ TEST(slow_caches_and_crowded_bands_are_told_apart)
 
 /* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time
  * that was not given. */
-TEST(the_way_is_told_by_what_was_answered_and_within_the_time)
+TEST(the_way_is_reported_by_what_was_answered_and_within_the_time)
 {
 	for (int is_late = 0; is_late < 2; is_late++) {
 		struct drawn d;
@@ -201,7 +201,7 @@ TEST(the_way_is_told_by_what_was_answered_and_within_the_time)
 
 /* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as
  * it has room. */
-TEST(what_cleans_otherwise_is_not_told_wrong)
+TEST(what_cleans_otherwise_is_not_reported_wrong)
 {
 	static const char *const ways[] = { "media_cache_first fullest\n", "media_cache_idle_ms 10000000\n" };
 
@@ -235,7 +235,8 @@ TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 	}
 }
 
-/* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band.
+/* Neither is written to when the reads show it already; volumes that say that they turn are written to, and show no
+ * band.
  */
 TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 {

@@ -73,7 +73,7 @@ TEST(nineteen_of_twenty_intervals_hold_the_median)
 	}
 }
 
-TEST(the_scatter_is_told_within_a_half)
+TEST(the_scatter_is_known_within_a_half)
 {
 	struct tally t = { 0 };
 

@@ -144,7 +144,7 @@ TEST(noise_without_a_period_is_refused)
 	assert_true(fit.period == 99 && fit.se == 99);
 }
 
-TEST(the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice)
+TEST(the_full_fit_separates_noise_outliers_and_a_time_on_the_lattice)
 {
 	const struct scene sc = { 5400, 400, SPACING_ANY, 20 * US, 0, 0.05 };
 	struct period_fit f;

@@ -393,7 +393,7 @@ static size_t read_run(const char *run, double *ret, size_t most)
 
 /* The estimator of a span's mean without a curve: what it says of one run of a real drive, another one has to bear out.
  */
-TEST(reads_of_a_real_drive_tell_the_mean_of_its_next_run)
+TEST(reads_of_a_real_drive_give_the_mean_of_its_next_run)
 {
 	enum { READS = 1000, PART = 50 };
 	double one[READS], two[READS];

@@ -100,25 +100,25 @@ static double look(const struct waits *w, uint64_t to, struct hist *h, struct st
 }
 
 struct tally {
-	unsigned told, held;
+	unsigned reported, held;
 };
 
 static double share(const struct tally *t)
 {
-	return t->told ? (double)t->held / t->told : 1;
+	return t->reported ? (double)t->held / t->reported : 1;
 }
 
 /* No further from 92 to 98 % than chance puts it in one of a thousand. */
 static void check(const struct tally *t, const char *what, const char *of)
 {
-	if (t->told && (stats_binomial_cdf(t->held, t->told, LEAST_AT) < 0.001 ||
-	                1 - stats_binomial_cdf(t->held - 1, t->told, MOST_AT) < 0.001))
-		fail_msg("%s, %s: %u of %u intervals hold", of, what, t->held, t->told);
+	if (t->reported && (stats_binomial_cdf(t->held, t->reported, LEAST_AT) < 0.001 ||
+	                    1 - stats_binomial_cdf(t->held - 1, t->reported, MOST_AT) < 0.001))
+		fail_msg("%s, %s: %u of %u intervals hold", of, what, t->held, t->reported);
 }
 
 static void add(struct tally *to, const struct tally *t)
 {
-	to->told += t->told;
+	to->reported += t->reported;
 	to->held += t->held;
 }
 
@@ -140,18 +140,18 @@ static void board(size_t model, double load, size_t n, struct tally *sum)
 		cuts += look(&w, run(&q, n, &w), h, e) > 0;
 		for (size_t i = 0; i < FIGURES; i++)
 			if (isfinite(e[i].ci.low)) {
-				tally[i].told++;
+				tally[i].reported++;
 				tally[i].held += e[i].ci.low <= truth[i] && truth[i] <= e[i].ci.high;
 			}
 	}
 	waits_done(&w);
 	print_message("%-20s %.1f: %zu transactions, cut %2.0f;", models[model], load, n, cuts);
 	for (size_t i = 0; i < FIGURES; i++) {
-		print_message(" %s %.1f %% of %u;", names[i], 100 * share(&tally[i]), tally[i].told);
+		print_message(" %s %.1f %% of %u;", names[i], 100 * share(&tally[i]), tally[i].reported);
 		/* The median of M/D/1 at 0.3 is the service itself, and a share that is one value is known at once. */
 		if (!(q.is_constant && i == 2 && load < 0.5))
 			check(&tally[i], names[i], models[model]), add(&sum[i], &tally[i]);
-		assert_true(tally[i].told >= RUNS * 9 / 10);
+		assert_true(tally[i].reported >= RUNS * 9 / 10);
 	}
 	print_message("\n");
 	assert_true(cuts <= RUNS / 20);
@@ -170,7 +170,7 @@ TEST(intervals_of_queues_hold_the_truth)
 		for (size_t k = 0; k < ARRAY_LEN(loads); k++)
 			board(model, loads[k].load, model < 2 ? loads[k].open : loads[k].closed, sum);
 	for (size_t i = 0; i < FIGURES; i++) {
-		print_message("%s: %.1f %% of %u\n", names[i], 100 * share(&sum[i]), sum[i].told);
+		print_message("%s: %.1f %% of %u\n", names[i], 100 * share(&sum[i]), sum[i].reported);
 		assert_true(share(&sum[i]) >= LEAST_AT && share(&sum[i]) <= MOST_AT);
 	}
 }
@@ -182,16 +182,16 @@ TEST(a_run_that_is_too_short_does_not_tell)
 	cleanup_free struct hist *h = hist_new();
 	struct stats_estimate e[FIGURES];
 	struct waits w = { 0 };
-	unsigned told = 0;
+	unsigned reported = 0;
 
 	rng_init(&q.rng, 52, 7);
 	for (size_t r = 0; r < 40; r++) {
 		waits_start(&w, (uint64_t)TICKS);
 		(void)look(&w, run(&q, 10000, &w), h, e);
 		assert_true(isfinite(e[0].ci.low));
-		told += isfinite(e[4].ci.low);
+		reported += isfinite(e[4].ci.low);
 	}
-	assert_int_equal(told, 0);
+	assert_int_equal(reported, 0);
 	waits_done(&w);
 }
 

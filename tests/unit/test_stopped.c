@@ -163,7 +163,7 @@ static void jump(void *arg)
 	sim_foreign_io(j->sd, &(struct device_io){ .read_bytes = j->by_bytes });
 }
 
-/* A counter that was reset tells nothing, one that went round at 2^32 sectors all the same. */
+/* A counter that was reset shows nothing, one that went round at 2^32 sectors all the same. */
 TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 {
 	const uint64_t round = 512ull << 32, gib = 1ull << 30;

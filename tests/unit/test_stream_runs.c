@@ -494,7 +494,7 @@ TEST(a_week_needs_no_more_memory_than_an_hour)
 	assert_true(week - hour < 2048);
 }
 
-/* At 1800 steps they are joined in pairs: none may be told by the wrong length. */
+/* At 1800 steps they are joined in pairs: none may be reported by the wrong length. */
 TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 {
 	cleanup_run struct sim_run run =
@@ -530,7 +530,7 @@ TEST(one_unreadable_block_does_not_halve_the_highest_rate)
 	assert_true(result_fault_count(bad.res) > 0);
 }
 
-TEST(a_rate_that_was_never_held_is_not_told)
+TEST(a_rate_that_was_never_held_is_not_reported)
 {
 	cleanup_run struct sim_run run = found_with_bad(250); /* more than go by in a try */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `surface` on disks whose weak and unreadable sectors are planted: each is told with its LBA, and nothing else is.
+ * `surface` on disks whose weak and unreadable sectors are planted: each is reported with its LBA, and nothing else is.
  * PLATTER_LONG=1: 100 wild disks instead of 15.
  */
 #include "test.h"
@@ -90,7 +90,8 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	assert_only(&run, "always", 9999992);
 }
 
-/* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
+/* So many of them that there is no time to look at all: then one more cannot be distinguished from those, and that is
+ * said. */
 TEST(what_hides_weak_places_is_reported)
 {
 	struct sim_run run;
@@ -128,7 +129,7 @@ TEST(what_hides_weak_places_is_reported)
 
 /* ---- unreadable sectors ---- */
 
-TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
+TEST(unreadable_sectors_are_reported_from_the_first_to_the_last)
 {
 	static const struct {
 		uint64_t lba, count;

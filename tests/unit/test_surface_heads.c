@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `surface --geometry`: what geometry tells of a disk's heads is true, sector by sector; a head that loses revolutions
- * all over its surface is named, and on a disk whose heads are alike none is, whatever else is wrong with it.
- * PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
+ * `surface --geometry`: what geometry reports of a disk's heads is true, sector by sector; a head that loses
+ * revolutions all over its surface is named, and on a disk whose heads are alike none is, whatever else is wrong with
+ * it. PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@ extern const struct measure measure_surface, measure_geometry;
 static char dir[] = "/tmp/surface-heads-XXXXXX";
 static char geometry_path[64], state_path[64];
 
-/* Saves its geometry; whether the document tells what the heads have. */
+/* Saves its geometry; whether the document reports what the heads have. */
 static bool learn(const struct profile *p, const char *words)
 {
 	cleanup_run struct sim_run run = ran_on(&measure_geometry, p, words);
@@ -46,7 +46,7 @@ static int bad_head(const struct result *res)
 	return isfinite(bad) ? (int)bad : -1;
 }
 
-/* ---- what geometry tells ---- */
+/* ---- what geometry reports ---- */
 
 /* Places at random: how many are reported, and how many of these are not on the surface that most of that name are on.
  */
@@ -88,20 +88,20 @@ static void check_heads(const struct profile *p, size_t *ret_told, size_t *ret_w
 	sim_free(sim);
 }
 
-TEST(geometry_tells_which_surface_each_sector_is_on)
+TEST(geometry_reports_which_surface_each_sector_is_on)
 {
 	static const char *const disks[] = { "quantum-fireball-tm2110a", "samsung-hd103sj", "modern-4tb",
 		                             "ibm-deskstar-60gxp" };
 	size_t n = getenv("PLATTER_LONG") ? ARRAY_LEN(disks) : TALLY_DRIVES(2);
 
 	for (size_t i = 0; i < n; i++) {
-		size_t told, wrong;
+		size_t reported, wrong;
 		PROFILE(p, disks[i]);
 
 		assert_true(learn(&p, "sda"));
-		check_heads(&p, &told, &wrong);
-		print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, told, wrong);
-		assert_true(told > 19900);
+		check_heads(&p, &reported, &wrong);
+		print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, reported, wrong);
+		assert_true(reported > 19900);
 		assert_int_equal(wrong, 0);
 	}
 }
@@ -225,7 +225,7 @@ TEST(portions_and_the_document_say_the_same)
 }
 
 /* Month for month: the head that has become bad is said to be worse, and by name. */
-TEST(compare_tells_that_a_head_has_become_worse)
+TEST(compare_reports_that_a_head_has_become_worse)
 {
 	const struct compare_options opt = { 0 };
 	const struct result *res[2];
@@ -267,7 +267,7 @@ static void refuse(const struct profile *p, const char *sentence)
 		fail_msg("%s instead of %s", run.err.text, sentence);
 }
 
-TEST(what_is_of_another_disk_or_tells_no_layout_is_refused)
+TEST(what_is_of_another_disk_or_reports_no_layout_is_refused)
 {
 	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "quantum-fireball-tm2110a");
@@ -356,23 +356,23 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 
 /* ---- wild disks ---- */
 
-/* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that
+/* Where geometry reports heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that
  * it took for others. */
 TEST(heads_of_wild_disks_are_true)
 {
 	size_t disks = 0, all = 0, bad = 0;
 
 	for (uint64_t seed = 5001; seed < 5061; seed++) {
-		size_t told, wrong;
+		size_t reported, wrong;
 		DRAWN(p, seed, NULL);
 
 		if (!getenv("PLATTER_LONG") && seed != 5013 && seed != 5043)
 			continue; /* geometry knows the heads of few: of these */
 		if (p.kind == DISK_ROTATING && learn(&p, "sda")) {
-			check_heads(&p, &told, &wrong);
-			print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, told, wrong);
+			check_heads(&p, &reported, &wrong);
+			print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, reported, wrong);
 			disks++;
-			all += told;
+			all += reported;
 			bad += wrong;
 		}
 	}

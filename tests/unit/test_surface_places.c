@@ -67,7 +67,7 @@ TEST(what_the_cache_answers_is_not_read)
 
 /* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone.
  */
-TEST(where_time_does_not_tell_the_sector_it_is_found_alone)
+TEST(where_time_does_not_show_the_sector_it_is_found_alone)
 {
 	assert_true(found_alone(3011, "--range=37.94GB-38.2GB --without=files sda", 74120003, 14011, 30) >= 17);
 }

@@ -284,7 +284,7 @@ TEST(disks_that_are_lent_to_other_hosts_are_found_in_configfs)
 	assert_true(finds(&d, "/dev/sde", FINDING_UNSEEN, "sde", "targets"));
 }
 
-TEST(storage_that_other_hosts_reach_is_told_by_its_connection)
+TEST(storage_that_other_hosts_reach_is_known_by_its_connection)
 {
 	static const struct {
 		const char *dir, *path, *word;

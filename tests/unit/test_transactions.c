@@ -302,10 +302,10 @@ TEST(two_runs_of_one_queue_are_the_same)
 		cleanup_run struct sim_run a = run_on_server(words, 0.9 / SERVICE_S, first + 2 * pair);
 		cleanup_run struct sim_run b = run_on_server(words, 0.9 / SERVICE_S, first + 2 * pair + 1);
 		const struct result *of_a = a.res, *of_b = b.res;
-		cleanup_result struct result *told = NULL;
+		cleanup_result struct result *reported = NULL;
 
-		MUST(report_compare(&of_a, 1, &of_b, 1, &opt, &told, &err));
-		differ += told->verdict_is_no;
+		MUST(report_compare(&of_a, 1, &of_b, 1, &opt, &reported, &err));
+		differ += reported->verdict_is_no;
 	}
 	print_message("%u of %u pairs differ\n", differ, pairs);
 	assert_true(20 * differ <= pairs);
@@ -407,7 +407,7 @@ TEST(percentiles_are_refused_when_the_sample_cannot_carry_them)
 	assert_true(sim_figure(&run, "response_p99_ns") > 0);
 }
 
-TEST(classes_are_told_apart)
+TEST(classes_are_distinguished)
 {
 	cleanup_run struct sim_run run =
 		run_on("ssd-sata", "--class=name=light,users=30,think=5s,cpu=20ms,count=100 "

@@ -85,7 +85,7 @@ static void expect_column(enum unit unit, const double *x, size_t n, const char 
 
 #define COLUMN(unit, heading, x, texts) expect_column(unit, x, ARRAY_LEN(x), heading, texts)
 
-TEST(a_column_has_one_unit_and_tells_its_values_apart)
+TEST(a_column_has_one_unit_and_distinguishes_its_values)
 {
 	static const double rates[] = { 183.2e6, 92.1e6, (double)NAN, 0.5e6 };
 	static const char *const rate_texts[] = { "183.20", "92.10", "-", "0.50" };

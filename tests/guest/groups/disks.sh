@@ -41,7 +41,7 @@ no_fault
 at_most start_bytes_per_s 20e6 # 10 MB/s, and a tenth of a second of that after each pause of the guest
 counted "throttled disks" "no figure above the throttle"
 
-begin "info tells the rotation rates that disks report"
+begin "info reports the rotation rates that disks report"
 platter 0 info $(vmdisk 3)
 target reported_rpm 7200
 platter 0 info $(vmdisk 4)

@@ -122,7 +122,7 @@ begin "silent corruption is found by --verify"
 final
 mk "0 $S flakey $DISK 0 0 60 5 corrupt_bio_byte 300 r 165 0"
 platter "1 4 5" stream --write --verify --size=16M --rate=8MB --buffer=8M --block=64K $(destroy $D) $D
-is "$(fact figure verify_errors)" ">" 0 || { bad "the corruption is not told"; show; }
+is "$(fact figure verify_errors)" ">" 0 || { bad "the corruption is not reported"; show; }
 counted "silent corruption (dm-flakey)" "found by --verify"
 away
 
@@ -196,7 +196,7 @@ on_file "0 $S error" "busy $D" mark --mode=direct --time=1s --repeat=100
 fault_of read EIO
 counted "failing below a file system (dm)" "$LOST"
 
-begin "mark: what is in the page cache is lost, and only fsync() tells"
+begin "mark: what is in the page cache is lost, and only fsync() shows it"
 on_file "0 $S flakey $DISK 0 0 60 1 error_writes" begun mark --time=4s
 fault_of flush EIO
 counted "failing below a file system (dm)" "$LOST"
@@ -217,7 +217,7 @@ platter 0 zones --time=12s --block=64K --depth=1 $D
 wait
 no_fault
 notice stalled
-counted "suspended device (dm)" "told as stalled; goes on when it comes back"
+counted "suspended device (dm)" "reported as stalled; goes on when it comes back"
 away
 
 # Nothing can end a process whose request the kernel holds: what can be done is to save the document first, and to be gone as soon as it is let go.

@@ -11,7 +11,7 @@ for n in 0 2; do
 	[ "$(fact figure health_moved)" = 0 ] || { bad "health_moved of disk $n is $(fact figure health_moved)"; show; }
 	[ "$(fact option health)" = smartctl ] || bad "the option health is $(fact option health)"
 done
-counted "health of disks" "smartctl's counts before and after; without it told so"
+counted "health of disks" "smartctl's counts before and after; without it said so"
 
 begin "info: all disks, a line each, and the state of one"
 platter 0 info
@@ -19,4 +19,4 @@ platter 0 info
 platter 0 info $(vmdisk 0)
 jq -r '.tables.state.rows[], .tables.caches.rows[] | join(" ")' $J >/tmp/rows
 grep -q "power active" /tmp/rows && grep -q "health good" /tmp/rows || bad "the rows: $(cat /tmp/rows)"
-counted "health of disks" "smartctl's counts before and after; without it told so"
+counted "health of disks" "smartctl's counts before and after; without it said so"

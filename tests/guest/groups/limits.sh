@@ -34,7 +34,7 @@ if echo 2 >/proc/sys/kernel/io_uring_disabled 2>/dev/null; then
 	platter 1 zones --quick --engine=uring $N
 	[ "$(wc -l <$E)" = 1 ] || bad "not one sentence: $(cat $E)"
 	echo 0 >/proc/sys/kernel/io_uring_disabled
-	counted "io_uring not permitted" "libaio instead, told; --engine=uring fails with a sentence"
+	counted "io_uring not permitted" "libaio instead, reported; --engine=uring fails with a sentence"
 else
 	skip "this kernel cannot switch io_uring off"
 fi
@@ -46,7 +46,7 @@ if echo 1 >/proc/sys/kernel/io_uring_disabled 2>/dev/null; then
 	[ "$(fact engine)" = libaio ] || bad "the engine is $(fact engine)"
 	notice 'given up'
 	echo 0 >/proc/sys/kernel/io_uring_disabled
-	counted "io_uring not permitted" "libaio instead, told; --engine=uring fails with a sentence"
+	counted "io_uring not permitted" "libaio instead, reported; --engine=uring fails with a sentence"
 else
 	skip "this kernel cannot switch io_uring off"
 fi
@@ -64,7 +64,7 @@ if [ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null)" = 2 ]; then
 fi
 echo "$max" >/proc/sys/fs/aio-max-nr
 echo 0 >/proc/sys/kernel/io_uring_disabled 2>/dev/null
-counted "aio contexts exhausted" "sync instead, told; --engine=libaio fails with a sentence"
+counted "aio contexts exhausted" "sync instead, reported; --engine=libaio fails with a sentence"
 
 begin "no memory may be locked"
 (ulimit -l 0; platter 0 zones --quick --time=1s $N; settle) >/tmp/sub

@@ -38,7 +38,7 @@ target physical_block_bytes 4096
 target alignment_offset_bytes 3584
 platter 0 zones $QUICK $D
 no_fault
-counted "512e disks, misaligned (scsi_debug)" "alignment offset told, measured, no fault"
+counted "512e disks, misaligned (scsi_debug)" "alignment offset reported, measured, no fault"
 
 begin "verify commands that nothing proves are refused"
 platter 1 surface --verify-command $D
@@ -100,11 +100,11 @@ injected() # SENTENCE "ERRNO..." NAME SEEN STATUS KEY CODE QUALIFIER: reading, a
 	fault "$2"
 	counted "$3" "$4"
 }
-injected "a hardware error is told as what the driver makes of it" "EREMOTEIO EIO" \
+injected "a hardware error is reported as what the driver makes of it" "EREMOTEIO EIO" \
 	"hardware errors (scsi_debug)" "EREMOTEIO, listed; the figures are of the good requests" 0x2 0x4 0x44 0x0
 injected "not ready: EIO, not a dead disk" "EIO ENOMEDIUM" \
 	"not ready (scsi_debug)" "EIO, listed; not taken for a lost disk" 0x2 0x2 0x4 0x3
-injected "a reservation conflict is told as EBADE" "EBADE EIO" \
+injected "a reservation conflict is reported as EBADE" "EBADE EIO" \
 	"reservation conflicts (scsi_debug)" "EBADE, listed" 0x18 0x0 0x0 0x0
 
 begin "a reservation conflict in writing, too"
@@ -129,7 +129,7 @@ echo 0 >$S/opts
 echo 0 >$S/every_nth
 awk -F, 'NR > 1 && $9 - $8 > 5000000000 { n++ } END { exit !n }' $R || bad "no request took more than 5 s"
 notice stalled
-counted "lost commands, SCSI time-out (scsi_debug)" "the wait is in the requests and told as stalled"
+counted "lost commands, SCSI time-out (scsi_debug)" "the wait is in the requests and reported as stalled"
 
 begin "a write-protected disk is not written"
 sd wp=1 dev_size_mb=16
