@@ -176,7 +176,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		r = one_near(s, &p[i], quick ? 3 : p[i].tracks <= 12 ? 5 : 3, &belief, err);
+		r = one_near(s, &p[i], !quick && p[i].tracks > 12 ? 3 : 5, &belief, err);
 		seek_report_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
 	}
 	s->samples->nnear = n;
