@@ -72,17 +72,6 @@ TEST(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_pro
 	}
 }
 
-TEST(a_modern_drive_s_curve_takes_less_than_a_minute)
-{
-	struct sim_run run;
-	PROFILE(p, "modern-4tb");
-
-	run = zones_on(&p, "sda");
-	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
-	assert_int_equal(rows(&run, "curve"), 64);
-	sim_run_end(&run);
-}
-
 /* So much as large requests alone took; most of the first pass has small ones, too, ... */
 TEST(a_curve_takes_a_third_of_its_old_time)
 {
@@ -266,57 +255,6 @@ TEST(writing_wants_consent_and_putting_back_changes_nothing)
 	assert_true(run.is_refused);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), before);
 	assert_int_equal(sim_write_opens(sd), 0);
-}
-
-/* Three passes over 16 places: 200 MB/s until the credit is spent in the second, 50 MB/s from then on. */
-TEST(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit)
-{
-	enum { PLACES = 16, PASSES = 3, FAST = 24 };
-	struct zone_position positions[PLACES] = { 0 };
-	struct zone_layout l = { .positions = positions,
-		                 .npositions = PLACES,
-		                 .slots = 8,
-		                 .window_bytes = 64 << 20,
-		                 .stride_bytes = 72 << 20,
-		                 .end_bytes = 64000000000u,
-		                 .start = 0,
-		                 .middle = PLACES / 2,
-		                 .end = PLACES - 1 };
-	struct zone_sample v[PLACES * PASSES] = { 0 };
-	struct zone_samples samples = { v, PLACES * PASSES, PLACES * PASSES };
-	struct zone_levels levels;
-	double at_s = 0.0, bytes = 50e6;
-
-	for (size_t i = 0; i < samples.n; i++) {
-		double noise = 1.0 + 0.002 * ((double)(i * 7 % 5) - 2.0);
-		double ns_per_byte = (i < FAST ? 5.0 : 20.0) * noise;
-		size_t place = i / PLACES % 2 ? PLACES - 1 - i % PLACES : i % PLACES;
-		uint64_t first = place * 4000000000u + i / PLACES * (72u << 20);
-
-		v[i] = (struct zone_sample){ .position = place,
-			                     .kind = SAMPLE_CURVE,
-			                     .pass = (uint32_t)(i / PLACES),
-			                     .first_bytes = first,
-			                     .from_bytes = first,
-			                     .end_bytes = first + (uint64_t)bytes,
-			                     .moved_bytes = bytes,
-			                     .elapsed_ns = ns_per_byte * bytes,
-			                     .ns_per_byte = ns_per_byte,
-			                     .se_ratio = 0.002,
-			                     .at_s = at_s,
-			                     .is_good = true };
-		at_s += ns_per_byte * bytes * 1e-9;
-	}
-	zone_levels_fit(&samples, &l, &levels);
-	assert_true(levels.regime.is_found);
-	assert_true(fabs(levels.regime.before_bytes_per_s / 200e6 - 1.0) < 0.01);
-	assert_true(fabs(levels.regime.after_bytes_per_s / 50e6 - 1.0) < 0.01);
-	assert_true(fabs(levels.regime.before_bytes / (FAST * bytes) - 1.0) < 0.01);
-	/* The levels are of what it does without credit. */
-	for (size_t p = 0; p < PLACES; p++)
-		if (levels.v[p].n)
-			assert_true(fabs(zone_rate(levels.v[p].y) / 50e6 - 1.0) < 0.02);
-	zone_levels_done(&levels);
 }
 
 /* Rented storage: 550 MB/s for the first 2 GB, 60 MB/s from then on; the run meets both. */

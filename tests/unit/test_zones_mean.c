@@ -231,3 +231,54 @@ TEST(a_zone_does_not_begin_with_a_slow_region)
 	assert_true(bands.v[1].edge_half_bytes > (slow.end_bytes - slow.first_bytes) / 2);
 	free(bands.v);
 }
+
+/* Three passes over 16 places: 200 MB/s until the credit is spent in the second, 50 MB/s from then on. */
+TEST(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit)
+{
+	enum { CELLS = 16, ROUNDS = 3, FAST = 24 };
+	struct zone_position positions[CELLS] = { 0 };
+	struct zone_layout l = { .positions = positions,
+		                 .npositions = CELLS,
+		                 .slots = 8,
+		                 .window_bytes = 64 << 20,
+		                 .stride_bytes = 72 << 20,
+		                 .end_bytes = 64000000000u,
+		                 .start = 0,
+		                 .middle = CELLS / 2,
+		                 .end = CELLS - 1 };
+	struct zone_sample v[CELLS * ROUNDS] = { 0 };
+	struct zone_samples samples = { v, CELLS * ROUNDS, CELLS * ROUNDS };
+	struct zone_levels levels;
+	double at_s = 0.0, bytes = 50e6;
+
+	for (size_t i = 0; i < samples.n; i++) {
+		double noise = 1.0 + 0.002 * ((double)(i * 7 % 5) - 2.0);
+		double ns_per_byte = (i < FAST ? 5.0 : 20.0) * noise;
+		size_t place = i / CELLS % 2 ? CELLS - 1 - i % CELLS : i % CELLS;
+		uint64_t first = place * 4000000000u + i / CELLS * (72u << 20);
+
+		v[i] = (struct zone_sample){ .position = place,
+			                     .kind = SAMPLE_CURVE,
+			                     .pass = (uint32_t)(i / CELLS),
+			                     .first_bytes = first,
+			                     .from_bytes = first,
+			                     .end_bytes = first + (uint64_t)bytes,
+			                     .moved_bytes = bytes,
+			                     .elapsed_ns = ns_per_byte * bytes,
+			                     .ns_per_byte = ns_per_byte,
+			                     .se_ratio = 0.002,
+			                     .at_s = at_s,
+			                     .is_good = true };
+		at_s += ns_per_byte * bytes * 1e-9;
+	}
+	zone_levels_fit(&samples, &l, &levels);
+	assert_true(levels.regime.is_found);
+	assert_true(fabs(levels.regime.before_bytes_per_s / 200e6 - 1.0) < 0.01);
+	assert_true(fabs(levels.regime.after_bytes_per_s / 50e6 - 1.0) < 0.01);
+	assert_true(fabs(levels.regime.before_bytes / (FAST * bytes) - 1.0) < 0.01);
+	/* The levels are of what it does without credit. */
+	for (size_t p = 0; p < CELLS; p++)
+		if (levels.v[p].n)
+			assert_true(fabs(zone_rate(levels.v[p].y) / 50e6 - 1.0) < 0.02);
+	zone_levels_done(&levels);
+}

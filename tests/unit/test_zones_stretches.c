@@ -42,6 +42,83 @@ static double gauss(struct rng *rng)
 	return sum - 6.0;
 }
 
+static void add_passes(const struct disk *d, struct zone_target *t, struct rng *rng)
+{
+	size_t places = t->layout.npositions;
+	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
+	size_t lossy = d->is_sparse_slow ? places - 1 : (size_t)(d->loses_until * (double)places);
+
+	for (size_t i = 0; i < places * PASSES; i++) {
+		size_t p = i % places;
+		uint64_t at = t->layout.positions[p].cell_bytes + i / places * (t->layout.cell_bytes / 8);
+		double rate = d->rate((double)at / SIZE, rng) * 1e6 * exp(d->noise * gauss(rng)), moved = 20e6;
+		double wait_ns = rate > 0.5e6 * d->interface ? d->fast_wait_ns : d->wait_ns;
+
+		t->samples.v[t->samples.n++] = (struct zone_sample){
+			.position = p,
+			.kind = SAMPLE_CURVE,
+			.pass = (uint32_t)(i / places),
+			.first_bytes = at,
+			.from_bytes = at,
+			.end_bytes = at + (uint64_t)moved,
+			.moved_bytes = moved,
+			.elapsed_ns = moved / rate * 1e9,
+			.ns_per_byte = 1e9 / rate,
+			.se_ratio = d->noise,
+			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
+			.at_s = (double)i * 0.2,
+			.written.flush_ns = NAN,
+			.request_bytes = d->request_bytes,
+			.whole = { moved, d->wait_ns > 0.0 ? moved / rate * 1e9 + wait_ns : 0.0 },
+			.lost = { p < lossy ? lost : 0, p < lossy ? lost : 0 },
+			.is_good = true,
+			.y = NAN,
+		};
+	}
+}
+
+/* One that was read again, and a first of all in large requests. */
+static void add_others(const struct disk *d, struct zone_target *t)
+{
+	struct zone_sample *v = t->samples.v;
+
+	if (d->check_position) {
+		struct zone_sample *s = &v[d->check_position], *check = &v[t->samples.n++];
+
+		s->lost.waits = s->lost.revs = 2;
+		*check = *s;
+		check->kind = SAMPLE_CHECK;
+		check->check_of = d->check_position;
+		check->position = ZONE_NONE;
+	}
+	if (d->probe > 0.0) {
+		struct zone_sample *probe = &v[t->samples.n++];
+
+		*probe = v[t->layout.npositions / 4];
+		probe->kind = SAMPLE_PROBE;
+		probe->request_bytes = 8 * REQUEST;
+		probe->ns_per_byte /= d->probe;
+	}
+}
+
+static struct said said_of(const struct zone_analysis *a)
+{
+	struct said said = { .first = -1.0, .bands = a->bands.n };
+
+	for (size_t i = 0; i < a->slows.n; i++)
+		said.slow += a->slows.v[i].is_confirmed;
+	for (size_t i = 0; i < a->stretches.n; i++) {
+		said.fast += a->stretches.v[i].kind == STRETCH_FAST;
+		said.device += a->stretches.v[i].kind == STRETCH_DEVICE;
+		said.uneven += a->stretches.v[i].kind == STRETCH_UNEVEN;
+	}
+	if (a->stretches.n) {
+		said.first = (double)a->stretches.v[0].first_bytes / SIZE;
+		said.last = (double)a->stretches.v[0].end_bytes / SIZE;
+	}
+	return said;
+}
+
 static struct said look_at(const struct disk *d, uint64_t seed)
 {
 	size_t places = d->places ? d->places : PLACES;
@@ -63,77 +140,16 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .is_one_at_a_time = d->loses_until > 0.0 };
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
 	struct zone_target t = { .dev = &dev, .layout = l, .samples = { samples, 0, PLACES * PASSES + 2 } };
-	struct said said = { .first = -1.0 };
-	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
-	size_t lossy = d->is_sparse_slow ? places - 1 : (size_t)(d->loses_until * (double)places);
+	struct said said;
 	struct rng rng;
 
 	rng_init(&rng, seed, 1);
 	for (size_t p = 0; p < places; p++)
 		positions[p].cell_bytes = (uint64_t)((SIZE - (double)l.cell_bytes) * (double)p / (double)(places - 1));
-	for (size_t i = 0; i < places * PASSES; i++) {
-		size_t p = i % places;
-		uint64_t at = positions[p].cell_bytes + i / places * (l.cell_bytes / 8);
-		double rate = d->rate((double)at / SIZE, &rng) * 1e6 * exp(d->noise * gauss(&rng)), moved = 20e6;
-
-		samples[t.samples.n++] = (struct zone_sample){
-			.position = p,
-			.kind = SAMPLE_CURVE,
-			.pass = (uint32_t)(i / places),
-			.first_bytes = at,
-			.from_bytes = at,
-			.end_bytes = at + (uint64_t)moved,
-			.moved_bytes = moved,
-			.elapsed_ns = moved / rate * 1e9,
-			.ns_per_byte = 1e9 / rate,
-			.se_ratio = d->noise,
-			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
-			.at_s = (double)i * 0.2,
-			.written.flush_ns = NAN,
-			.request_bytes = d->request_bytes,
-			.whole.bytes = moved,
-			.whole.ns = d->wait_ns > 0.0
-			                    ? moved / rate * 1e9 +
-			                              (rate > 0.5e6 * d->interface ? d->fast_wait_ns : d->wait_ns)
-			                    : 0.0,
-			.lost.waits = p < lossy ? lost : 0,
-			.lost.revs = p < lossy ? lost : 0,
-			.is_good = true,
-			.y = NAN,
-		};
-	}
-	if (d->check_position) {
-		struct zone_sample *s = &samples[d->check_position], *check = &samples[t.samples.n++];
-
-		s->lost.waits = s->lost.revs = 2;
-		*check = *s;
-		check->kind = SAMPLE_CHECK;
-		check->check_of = d->check_position;
-		check->position = ZONE_NONE;
-	}
-	if (d->probe > 0.0) {
-		struct zone_sample *probe = &samples[t.samples.n++];
-
-		*probe = samples[places / 4];
-		probe->kind = SAMPLE_PROBE;
-		probe->request_bytes = 8 * REQUEST;
-		probe->ns_per_byte /= d->probe;
-	}
+	add_passes(d, &t, &rng);
+	add_others(d, &t);
 	zone_analyse(&t);
-	for (size_t i = 0; i < t.analysis->slows.n; i++)
-		said.slow += t.analysis->slows.v[i].is_confirmed;
-	for (size_t i = 0; i < t.analysis->stretches.n; i++) {
-		const struct zone_stretch *s = &t.analysis->stretches.v[i];
-
-		said.fast += s->kind == STRETCH_FAST;
-		said.device += s->kind == STRETCH_DEVICE;
-		said.uneven += s->kind == STRETCH_UNEVEN;
-		if (!i) {
-			said.first = (double)s->first_bytes / SIZE;
-			said.last = (double)s->end_bytes / SIZE;
-		}
-	}
-	said.bands = t.analysis->bands.n;
+	said = said_of(t.analysis);
 	zone_analysis_free(t.analysis);
 	return said;
 }
