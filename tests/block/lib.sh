@@ -12,7 +12,8 @@ need losetup blockdev addpart delpart mount umount mountpoint setsid
 
 work=$(mktemp -d /tmp/platter-test.XXXXXX) || exit 1
 . "$(dirname "$0")/undo.sh"
-. "$(dirname "$0")/../until.sh"
+TOP=${TOP:-$(cd "$(dirname "$0")/../.." && pwd)} # Meson gives it
+. "$TOP/tests/until.sh"
 at_end() { printf '%s\n' "$*" >>"$work/undo"; } # a command of one line
 cleanup()
 {
@@ -141,9 +142,9 @@ unchanged()
 	[ "$sum_before" = "$sum_after" ] || fail "$unchanged_dev was changed by: $*"
 }
 
-# ---- simulated disks; Meson gives SIMDISK, the program, and TOP ----
+# ---- simulated disks; Meson gives SIMDISK, the program ----
 
-export PLATTER_SIMDISK_PROFILES="${PLATTER_SIMDISK_PROFILES:-${TOP:-}/tools/simdisk/profiles}"
+export PLATTER_SIMDISK_PROFILES="${PLATTER_SIMDISK_PROFILES:-$TOP/tools/simdisk/profiles}"
 
 # Says why when this machine cannot have simulated disks; tries it once.
 need_simdisk()
