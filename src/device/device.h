@@ -186,7 +186,6 @@ struct consent {
 
 /* What a permit is worth is known to safety.c and device ops only. */
 struct write_permit;
-dev_t permit_rdev(const struct write_permit *p);
 /* Is the open descriptor the device or file that the permit is for? */
 bool permit_covers(const struct write_permit *p, int fd);
 

@@ -28,11 +28,6 @@ struct write_permit {
 	char *header; /* of an existing file: put back at the end, should the measurement have written over it */
 };
 
-dev_t permit_rdev(const struct write_permit *p)
-{
-	return p->rdev;
-}
-
 bool permit_covers(const struct write_permit *p, int fd)
 {
 	struct stat st;

