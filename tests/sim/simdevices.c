@@ -117,7 +117,7 @@ static int dev_io(void *ctx, const struct device *dev, struct device_io *ret)
 	if (!sd)
 		return -ENOENT;
 	sim_collect(sd->sim);
-	disk_counters(sd->whole->model, &c);
+	c = disk_counters(sd->whole->model);
 	*ret = sd->whole->foreign;
 	ret->reads += c.reads;
 	ret->read_bytes += c.read_bytes;

@@ -57,6 +57,12 @@ static inline struct sim_run ran_on(const struct measure *m, const struct profil
 	return run;
 }
 
+/* What its disk has counted. */
+static inline struct disk_counters counted(const struct sim_run *run)
+{
+	return disk_counters(sim_model(sim_find(run->sim, "sda")));
+}
+
 static inline struct sim_run ran(const struct measure *m, const char *profile, const char *words)
 {
 	PROFILE(p, profile);

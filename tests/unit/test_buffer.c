@@ -98,17 +98,15 @@ static void stays_within(struct sim_run *run, const struct profile *p)
 {
 	cleanup_run struct sim_run dry = run_on(p, "--dry-run " WRITE);
 	const struct disk_write_log *log;
-	struct disk_counters c;
 	size_t n;
 
 	assert_int_equal(sim_run(&dry), 0);
-	disk_counters(sim_model(sim_find(run->sim, "sda")), &c);
 	log = disk_write_log(sim_model(sim_find(run->sim, "sda")), &n);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(log[i].offset_bytes >= 1000000000);
 		assert_true(log[i].offset_bytes + log[i].len_bytes <= 1000000000 + (512ull << 20) + 65536);
 	}
-	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
+	assert_true((double)counted(run).written_bytes <= sim_figure(&dry, "write_bytes"));
 }
 
 /* Reads of others take segments and divide what is read in sequence. An experiment that they disturbed does not count,
@@ -268,7 +266,6 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 TEST(without_consent_nothing_is_written)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
-	struct disk_counters c;
 	cleanup_profile struct profile p = { 0 };
 
 	parse(&p, policies[0].lines);
@@ -277,8 +274,7 @@ TEST(without_consent_nothing_is_written)
 
 		assert_int_equal(sim_run(&run) < 0, i > 0);
 		assert_int_equal(run.is_refused, i > 0);
-		disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
-		assert_int_equal(c.writes, 0);
+		assert_int_equal(counted(&run).writes, 0);
 	}
 }
 

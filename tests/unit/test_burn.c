@@ -268,8 +268,7 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 		k.is_armed = kills > 12; /* then it comes to its end */
 		k.of = (enum death)rng_below(rng, DEATHS);
 		k.after_s = rng_double(rng) * in->most_s;
-		if (sim_run(&run) < 0)
-			fail_msg("%s", run.err.text);
+		MUST_RUN(run);
 		is_done = !atomic_load(&k.cancel) && !disk_is_gone(sim_model(k.sd), UINT64_MAX);
 		if (is_done) {
 			assert_true(sim_figure(&run, "verified_bytes") == (double)p.capacity_lba * 512.0);
@@ -282,7 +281,7 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 		}
 		sim_run_done(&run);
 	}
-	disk_counters(sim_model(k.sd), &count);
+	count = disk_counters(sim_model(k.sd));
 	most = p.capacity_lba * 512 + (writes ? (uint64_t)(lost * UNFLUSHED) : 0);
 	if (count.written_bytes > most)
 		fail_msg("%s, %d kills: %" PRIu64 " bytes written of %" PRIu64, in->begins, lost, count.written_bytes,

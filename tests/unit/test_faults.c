@@ -133,7 +133,7 @@ static bool one_run(struct baseline *b, enum how how, uint64_t nth)
 
 	if (!run.res)
 		fail_msg("%s: no document: %s", where, run.err.text);
-	disk_counters(sim_model(sd), &c);
+	c = disk_counters(sim_model(sd));
 	check_document(&run, where);
 	assert_int_equal(sim_opens(sd), 0);
 	assert_int_equal(disk_in_flight(sim_model(sd)), 0);

@@ -52,13 +52,11 @@ struct first_write {
 static void see_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
 {
 	struct first_write *f = arg;
-	struct disk_counters c;
 
 	if (!f || f->nth || req->op != IO_WRITE || req->offset_bytes < f->first ||
 	    req->offset_bytes + req->len_bytes > f->end)
 		return;
-	disk_counters(f->disk, &c);
-	f->nth = c.requests;
+	f->nth = disk_counters(f->disk).requests;
 }
 
 static int run(const struct world *w, const struct measure *m, const char *words, const char *target,

@@ -44,13 +44,11 @@ TEST(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm)
 
 TEST(a_command_that_goes_on_with_the_stream_does_not_end_it)
 {
-	struct disk_counters c;
 	MODEL(r, CACHED "read_ahead_stop command\n" RUN_ZONE);
 
 	for (uint64_t i = 0; i < 2000; i++)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
-	disk_counters(r.d, &c);
-	assert_int_equal(c.misses, 1);
+	assert_int_equal(disk_counters(r.d).misses, 1);
 }
 
 /* ---- zero latency ---- */
@@ -118,10 +116,10 @@ TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
 		(void)run_one(&r, DISK_READ, 0, 1 << 19, NULL);
 		for (uint64_t i = 1; i <= 256; i++)
 			(void)run_one(&r, DISK_READ, i * 10000 * 512, 4096, NULL);
-		disk_counters(r.d, &before);
+		before = disk_counters(r.d);
 		for (uint64_t i = 0; i < 1024; i++)
 			(void)is_hit(&r, i);
-		disk_counters(r.d, &after);
+		after = disk_counters(r.d);
 		assert_int_equal(after.misses == before.misses, by_use);
 		/* 256 times 12 KiB are 3 MiB: two streams of 4 MiB leave no room for all. */
 		for (uint64_t i = 0; i < 20; i++)
@@ -153,7 +151,7 @@ TEST(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair)
 			(void)run_wait(&r);
 			run_submit(&r, DISK_READ, i * 104729 % 900000 * 512, 512, NULL);
 		}
-		disk_counters(r.d, &c);
+		c = disk_counters(r.d);
 		if (fair)
 			assert_true(c.media_written_bytes > 40 * 4096);
 		else

@@ -14,18 +14,12 @@
 
 static uint64_t entries(const struct run *r)
 {
-	struct disk_counters c;
-
-	disk_counters(r->d, &c);
-	return c.mcache_entries;
+	return disk_counters(r->d).mcache_entries;
 }
 
 static uint64_t cleanings(const struct run *r)
 {
-	struct disk_counters c;
-
-	disk_counters(r->d, &c);
-	return c.cleanings;
+	return disk_counters(r->d).cleanings;
 }
 
 /* n writes of len at random multiples of it within the first `span` bytes, one at a time; per second. */

@@ -38,7 +38,7 @@ TEST(a_bridge_lets_one_request_pass_at_a_time)
 	assert_int_equal(disk_in_flight(r.d), 20);
 	for (uint64_t i = 1; i <= 20; i++)
 		assert_int_equal(run_wait(&r)->number, i);
-	disk_counters(r.d, &c);
+	c = disk_counters(r.d);
 	assert_int_equal(c.requests, 20);
 	assert_int_equal(c.read_bytes, 20 * 4096);
 	assert_true(c.busy_ns > 0 && c.busy_ns <= r.now - 1000000000);

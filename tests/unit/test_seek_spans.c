@@ -231,7 +231,7 @@ TEST(cached_reads_are_counted_as_the_drive_did)
 	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows; i++)
 		hits += cell(t, i, "hits");
-	disk_counters(sim_model(sim_find(sim, "sda")), &c);
+	c = disk_counters(sim_model(sim_find(sim, "sda")));
 	/* The search for the rotation makes some hits on purpose: nine, and as many as it takes to outdo the segments.
 	 */
 	assert_true(hits > 50.0);

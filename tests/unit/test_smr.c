@@ -246,17 +246,15 @@ TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
 			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
-			struct disk_counters c;
 
 			MUST(profile_wild(&p, seed, classes[i], &err));
 			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 			run = run_on(&p, "--time=60s " WRITE);
 			assert_int_equal(sim_run(&run), 0);
 			assert_string_not_equal(text_of(run.res, "shingled"), "yes");
-			disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 			if (strcmp(classes[i], "ssd") == 0) {
 				assert_string_equal(text_of(run.res, "shingled"), "no");
-				assert_int_equal(c.writes, 0);
+				assert_int_equal(counted(&run).writes, 0);
 			}
 		}
 }
@@ -266,15 +264,13 @@ TEST(without_consent_nothing_is_written_and_nothing_decided)
 	struct drawn d;
 	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, "sda");
-	struct disk_counters c;
 
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(text_of(run.res, "shingled"), "undecided");
 	assert_false(run.res->verdict_is_no);
 	assert_true(run.res->verdict_is_open);
 	assert_true(result_has_notice(run.res, "nothing-written"));
-	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
-	assert_int_equal(c.writes, 0);
+	assert_int_equal(counted(&run).writes, 0);
 	sim_run_end(&run);
 	run = run_on(&p, "--write --destroy-data=SMRTEST2 sda");
 	assert_true(sim_run(&run) < 0);
@@ -283,7 +279,6 @@ TEST(without_consent_nothing_is_written_and_nothing_decided)
 
 TEST(what_says_so_itself_is_believed)
 {
-	struct disk_counters c;
 	struct drawn d;
 	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, WRITE);
@@ -291,8 +286,7 @@ TEST(what_says_so_itself_is_believed)
 	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(text_of(run.res, "shingled"), "yes");
-	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
-	assert_int_equal(c.writes, 0);
+	assert_int_equal(counted(&run).writes, 0);
 	assert_false(result_has_notice(run.res, "shingled"));
 }
 
@@ -303,10 +297,8 @@ TEST(nothing_else_is_written_and_not_more_than_announced)
 	struct drawn d;
 	cleanup_profile struct profile p = { 0 };
 	struct sim_run dry, run = run_drawn(&d, &p, 2, "--range=3GB-5147483648 " WRITE);
-	struct disk_counters c;
 
 	assert_int_equal(sim_run(&run), 0);
-	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 	log = disk_write_log(sim_model(sim_find(run.sim, "sda")), &n);
 	assert_true(n > 1000);
 	for (size_t i = 0; i < n; i++) {
@@ -315,7 +307,7 @@ TEST(nothing_else_is_written_and_not_more_than_announced)
 	}
 	dry = run_on(&p, "--dry-run --range=3GB-5147483648 " WRITE);
 	assert_int_equal(sim_run(&dry), 0);
-	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
+	assert_true((double)counted(&run).written_bytes <= sim_figure(&dry, "write_bytes"));
 	sim_run_end(&run);
 	sim_run_end(&dry);
 }

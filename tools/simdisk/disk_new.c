@@ -270,25 +270,26 @@ void disk_set_fua_reads(struct disk *d, enum fua_reads how)
 	d->p.cache.fua_reads = how;
 }
 
-void disk_counters(const struct disk *d, struct disk_counters *ret)
+struct disk_counters disk_counters(const struct disk *d)
 {
 	struct disk *const *part;
 	size_t n = d->front ? front_parts(d->front, &part) : 0, i;
+	struct disk_counters ret = d->count; /* requests are the host's, what they met is the parts' */
 
-	*ret = d->count; /* requests are the host's, what they met is the parts' */
-	ret->mcache_entries = d->mcache ? mediacache_entries(d->mcache) : 0;
+	ret.mcache_entries = d->mcache ? mediacache_entries(d->mcache) : 0;
 	for (i = 0; i < n; i++) {
-		ret->read_bytes += part[i]->count.read_bytes;
-		ret->written_bytes += part[i]->count.written_bytes;
-		ret->hits += part[i]->count.hits;
-		ret->stream_hits += part[i]->count.stream_hits;
-		ret->misses += part[i]->count.misses;
-		ret->errors += part[i]->count.errors;
-		ret->media_read_bytes += part[i]->count.media_read_bytes;
-		ret->media_written_bytes += part[i]->count.media_written_bytes;
-		ret->cleanings += part[i]->count.cleanings;
-		ret->mcache_entries += part[i]->mcache ? mediacache_entries(part[i]->mcache) : 0;
+		ret.read_bytes += part[i]->count.read_bytes;
+		ret.written_bytes += part[i]->count.written_bytes;
+		ret.hits += part[i]->count.hits;
+		ret.stream_hits += part[i]->count.stream_hits;
+		ret.misses += part[i]->count.misses;
+		ret.errors += part[i]->count.errors;
+		ret.media_read_bytes += part[i]->count.media_read_bytes;
+		ret.media_written_bytes += part[i]->count.media_written_bytes;
+		ret.cleanings += part[i]->count.cleanings;
+		ret.mcache_entries += part[i]->mcache ? mediacache_entries(part[i]->mcache) : 0;
 	}
+	return ret;
 }
 
 size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2])

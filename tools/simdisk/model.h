@@ -191,7 +191,7 @@ struct disk_counters {
 	uint64_t cleanings;          /* of a band of the media cache */
 	uint64_t mcache_entries;     /* that are in it now */
 };
-void disk_counters(const struct disk *d, struct disk_counters *ret);
+struct disk_counters disk_counters(const struct disk *d);
 /* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is
  * one arm, or they interleave. */
 size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2]);

@@ -254,7 +254,7 @@ static void answer(struct server *s, struct slot *slot, uint64_t now)
 	if (shared->has_log)
 		note_record(s, slot, now);
 	shared->real_ns = now - s->start_ns;
-	disk_counters(s->disk, &shared->counters);
+	shared->counters = disk_counters(s->disk);
 	atomic_store_explicit(&shared->in_flight, disk_in_flight(s->disk) + s->nheap, memory_order_relaxed);
 	if (slot->done.res == -ENODEV)
 		look_if_gone(s, now);
