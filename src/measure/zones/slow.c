@@ -64,9 +64,9 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Lost by its waits. Where none stands out since each request loses as many, by what the sample takes beyond the
- * fastest one of the same device behind it: a tenth of a revolution for each, since some are lost, and some are not. No
- * disk gets faster from its begin to its end.
+ * Lost by its waits. Where each request loses as many none stands out: lost is then what the sample takes beyond the
+ * fastest one of the same device behind it. No disk gets faster from its begin to its end, but another device may
+ * begin, so that for each request it has to be more than one takes.
  */
 static struct lossy_at lost_in(const struct zone_sample *s, double behind, const struct zone_layout *l)
 {
@@ -74,7 +74,7 @@ static struct lossy_at lost_in(const struct zone_sample *s, double behind, const
 	double request = s->request_bytes ? s->request_bytes : l->block_bytes; /* old documents have none */
 	double least = exp(ZONE_DENSITY_MAX) * behind * s->moved_bytes;
 
-	if ((s->elapsed_ns - visible - least) / s->moved_bytes * request >= (1.0 - ZONE_WAIT_MIN) * rev_ns)
+	if ((s->elapsed_ns - visible - least) / s->moved_bytes * request >= ZONE_REQUEST_REVS * rev_ns)
 		return (struct lossy_at){ (s->elapsed_ns - least) / rev_ns, least / rev_ns };
 	return (struct lossy_at){ s->lost.waits, (s->elapsed_ns - visible) / rev_ns };
 }
