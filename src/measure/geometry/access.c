@@ -30,10 +30,8 @@
 #define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
 #define STUCK_MOST    10   /* accesses of a pair that ended where none can, until it is given up */
 #define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
-/* Part of the track that accesses begin in: behind it reading ahead may be on the next track. */
-#define START_FROM 0.8
-#define AIMS       16   /* starts that are tried: the best of them is some hundredths of a sector off */
-#define AIM_MET    0.05 /* of a revolution: so far off is not an answer that came in time */
+#define AIMS          16             /* starts that are tried: the best of them is some hundredths of a sector off */
+#define AIM_MET       0.05           /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
 	uint64_t distance_tracks;
@@ -133,7 +131,7 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
 	double best = INFINITY;
 
 	for (int i = 0; i < AIMS; i++) {
-		uint64_t k = rng_below(&g->t.rng, (uint64_t)(START_FROM * (double)p->from.sectors) + 1);
+		uint64_t k = rng_below(&g->t.rng, (uint64_t)(p->begins * (double)p->from.sectors) + 1);
 		double angle = p->from.angle + (double)k / (double)p->from.sectors;
 		double wanted = geo_frac(angle + y - p->to.angle) * (double)p->to.sectors;
 		uint64_t x = (uint64_t)llround(wanted) % p->to.sectors;

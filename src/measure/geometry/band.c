@@ -101,11 +101,9 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 	return false;
 }
 
-/*
- * How far behind a track the n-th next one of its surface lies, in a cylinder by cylinder order, or in a band. k: its
+/* How far behind a track the n-th next one of its surface lies, in a cylinder by cylinder order, or in a band. k: its
  * head, counted in the order in which they come. Where heads alternate the last one of a cylinder is the first of the
- * next.
- */
+ * next. */
 static uint64_t next_of_surface(const struct geo_parser *p, const struct geo_band *b, uint64_t k, uint64_t n)
 {
 	uint64_t heads = p->shape->heads;
@@ -142,11 +140,9 @@ static bool is_behind(const struct geo_parser *p, uint64_t t, uint64_t size, uin
 	return false;
 }
 
-/*
- * A track of another size, alone on its surface: with missing sectors that could not be seen, or one end mistaken by a
+/* A track of another size, alone on its surface: with missing sectors that could not be seen, or one end mistaken by a
  * few sectors. One of the next tracks of that surface has its size, for where none has a zone may have begun; behind
- * the last ones of a band those before count.
- */
+ * the last ones of a band those before count. */
 static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
                     uint64_t j)
 {
@@ -442,10 +438,8 @@ double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
 	return cost;
 }
 
-/*
- * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where
- * the zones of surfaces end at different places some hold as many as before, and the others fewer.
- */
+/* What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where
+ * the zones of surfaces end at different places some hold as many as before, and the others fewer. */
 double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after)
 {
 	double cost = 0.0, step = 1.0;

@@ -32,14 +32,14 @@ void geo_walk_add(struct geo_walk *w, const struct geo_item *item)
 
 void geo_walk_free(struct geo_walk *w)
 {
-	for (size_t i = 0; w && i < w->nitems; i++)
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->nitems; i++)
 		free(w->items[i].run);
-	for (size_t i = 0; w && i < w->nlater; i++)
+	for (size_t i = 0; i < w->nlater; i++)
 		free(w->later[i].run);
-	if (w) {
-		free(w->items);
-		free(w->later);
-	}
+	free(w->items);
+	free(w->later);
 	free(w);
 }
 
@@ -126,10 +126,8 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 
 /* ---- the second look ---- */
 
-/*
- * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part
- * of a track, cut by an answer that strayed: then its own size says nothing about it.
- */
+/* Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a
+ * part of a track, cut by an answer that strayed: then its own size says nothing about it. */
 static double spacing_before(const struct geo_walk *w, size_t i)
 {
 	const struct geo_item *item = &w->items[i], *before = i ? item - 1 : NULL;

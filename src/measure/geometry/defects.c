@@ -79,10 +79,8 @@ static bool are_all_alike(const struct geo_order *o, const struct geo_fit_zone *
 	return is_like(o, z->head_skew, z->cylinder_skew) && is_like(o, z->band_skew, z->cylinder_skew);
 }
 
-/*
- * Are all tracks about this one as their zone has them, over a turn of all surfaces to either side? Where one was
- * counted as two, or two as one, what seems to be missing beside it makes the count right again.
- */
+/* Are all tracks about this one as their zone has them, over a turn of all surfaces to either side? Where one was
+ * counted as two, or two as one, what seems to be missing beside it makes the count right again. */
 static bool is_clean_about(const struct finder *f, const struct geo_fit_zone *z, uint64_t track)
 {
 	struct geo_order *o = f->m->o;
@@ -195,11 +193,9 @@ bool geo_jumps_as_seen(double jump, double seen, double lack, double near)
 	return geo_frac(jump - seen + STRAY * near) <= lack + 2.0 * STRAY * near;
 }
 
-/*
- * Are both ends of this track where they were found? One that is a few sectors beside its place, by an answer that was
+/* Are both ends of this track where they were found? One that is a few sectors beside its place, by an answer that was
  * late, makes a lack of what is none: there the angle does not jump. Does it jump by something else than the walk has
- * found there, one of the two was wrong, so that this is not known.
- */
+ * found there, one of the two was wrong, so that this is not known. */
 static void judge_ends(struct lack *v, const struct geo_seg *seg, const double jump[2], double near)
 {
 	double sector = 1.0 / (double)(seg[1].first - seg->first + v->missing), part = (double)v->missing * sector;

@@ -114,11 +114,9 @@ struct grid {
 	size_t n;
 };
 
-/*
- * Do the angles come out the same upwards? Then each point comes by a small part of a revolution after the one before,
+/* Do the angles come out the same upwards? Then each point comes by a small part of a revolution after the one before,
  * not nearly a whole one. What the drive keeps of the sectors in front of one does not help it. Tried where they are
- * known already.
- */
+ * known already. */
 static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 {
 	double angle[GRID_MAX] = { 0 };
@@ -144,10 +142,8 @@ static bool may_go_up(const struct geo *g)
 	return !g->ways.is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
 }
 
-/*
- * Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for.
- * (Where all are read upwards such points are left for later.)
- */
+/* Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for.
+ * (Where all are read upwards such points are left for later.) */
 static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, double per_track,
                      struct err *err)
 {
@@ -281,10 +277,8 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
 }
 
-/*
- * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
- * one on. Spacings are by the angles of two sectors.
- */
+/* Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
+ * one on. Spacings are by the angles of two sectors. */
 static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
 {
 	double at = (double)begin, error = 0.0;
@@ -326,12 +320,10 @@ static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double
 	*(isnan(angle) || is_below ? &gap->in_angle : &gap->out_angle) = angle;
 }
 
-/*
- * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of
+/* Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of
  * them; where that is dear they are taken one by one from above, as going up within a track brings all that lies
  * between into the cache: unless each is read several times, for which it forgets all the same. want_high: the edge
- * where the high side begins.
- */
+ * where the high side begins. */
 static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
 {
 	uint64_t sector[GAPS_MAX];
@@ -512,10 +504,8 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
 
 #define STUMP 12 /* sectors that are looked at */
 
-/*
- * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
- * is fine enough for it, but where the sectors of that stretch begin shows.
- */
+/* A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
+ * is fine enough for it, but where the sectors of that stretch begin shows. */
 static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct edges *ret, struct err *err)
 {
 	uint64_t sector[STUMP], k = blind;

@@ -13,12 +13,10 @@
 #define LESS_BY    5    /* part of what was too little: nearer to it nothing is tried */
 #define STEP_TRIES 6    /* of each way to read elsewhere */
 
-/*
- * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
- * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes, and
- * what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes least
- * time for each read that helped is gone.
- */
+/* Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
+ * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes,
+ * and what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes
+ * least time for each read that helped is gone. */
 #define ANYWHERE  0
 #define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
 static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85, 0.0 }; /* of a track */
@@ -40,10 +38,8 @@ size_t geo_choose_way(const struct geo *g)
 	return best;
 }
 
-/*
- * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
- * cache of a drive has that many segments, or that many bytes, and forgets what was read longest ago.
- */
+/* How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
+ * cache of a drive has that many segments, or that many bytes, and forgets what was read longest ago. */
 uint32_t geo_first_lead(struct geo *g)
 {
 	struct geo_way *w = &g->ways.step[geo_choose_way(g)];
@@ -97,11 +93,9 @@ double geo_flush_cost(const struct geo *g)
 	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
 }
 
-/*
- * Where reads begin that go down over that many bytes: near those sectors, between first and end, that the cache is to
+/* Where reads begin that go down over that many bytes: near those sectors, between first and end, that the cache is to
  * forget. What is far away may be another disk, with a cache of its own, and takes long to go to. Above them, or below
- * where there is no room.
- */
+ * where there is no room. */
 static uint64_t begin_elsewhere(struct geo *g, uint64_t bytes, uint64_t first, uint64_t end)
 {
 	uint64_t block = g->t.block_bytes, above = g->t.target->size_bytes - end, room;
@@ -159,11 +153,9 @@ int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err
 
 /* ---- what the cache keeps ---- */
 
-/*
- * A drive that has read a sector has, as a rule, those that pass before the next command comes. So a sector just above
+/* A drive that has read a sector has, as a rule, those that pass before the next command comes. So a sector just above
  * one that was read is answered by the cache, while one below it is not: halving a gap pays for each answer "low" with
- * what it takes to make the cache forget. Where that is dear it is cheaper to come down from above in small steps.
- */
+ * what it takes to make the cache forget. Where that is dear it is cheaper to come down from above in small steps. */
 
 #define SHOWN 2 /* reads at such a distance: fewer say nothing */
 
@@ -219,11 +211,9 @@ bool geo_kept_has_below(const struct geo_kept *k)
 	return reach(k, false) > 0;
 }
 
-/*
- * One of the lower side is in the cache as soon as one below it was read, and costs to make it forget. Single steps
- * down end with the first of those; where they are more than that costs, wider ones and then single ones between two of
- * them.
- */
+/* One of the lower side is in the cache as soon as one below it was read, and costs to make it forget. Single steps
+ * down end with the first of those; where they are more than that costs, wider ones and then single ones between two
+ * of them. */
 uint64_t geo_kept_next(const struct geo_kept *k, uint64_t in, uint64_t out, double flush)
 {
 	uint64_t w = out - in;

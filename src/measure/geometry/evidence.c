@@ -167,10 +167,8 @@ static double law_cost(struct geo_search *s, const struct geo_hypothesis *h, siz
 	return geo_law_of(h->seen, s->nmade + n).cost;
 }
 
-/*
- * Bands may begin elsewhere than they were read from. Of all begins the one is tried by which accesses of a kind are
- * least apart; it is believed if the law of the arm gains by far, and paid for, as there are many begins.
- */
+/* Bands may begin elsewhere than they were read from. Of all begins the one is tried by which accesses of a kind are
+ * least apart; it is believed if the law of the arm gains by far, and paid for, as there are many begins. */
 static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, const struct look *k)
 {
 	const struct geo_shape *shape = &h->shape;

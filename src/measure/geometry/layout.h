@@ -7,7 +7,7 @@
 /* ---- shapes.c ---- */
 
 #define GEO_UNORDERED 0.7 /* of cost for each change of size or skew: a false layout explains as much */
-#define GEO_READINGS 64 /* that are kept at a time: the dear ones go when it is full */
+#define GEO_READINGS  64  /* that are kept at a time: the dear ones go when it is full */
 
 struct geo_candidate {
 	struct geo_shape shape;
@@ -40,6 +40,7 @@ struct geo_spot { /* a track */
 struct geo_pair {
 	struct geo_spot from, to; /* first and sectors are given */
 	uint64_t distance;        /* tracks, for the table */
+	double begins;            /* accesses begin in this part of `from` */
 	double access, error;     /* revolutions; NaN: could not be found. error: a standard deviation */
 	double aim;               /* while it is searched for */
 	bool is_done;
@@ -124,6 +125,7 @@ struct geo_search {
 	struct geo_said said[GEO_MADE_MOST]; /* in all looks */
 	size_t nsaid;
 	double scatter;          /* of single accesses */
+	bool goes_on;            /* the arm, to the end of the disk: tracks are of one surface */
 	struct geo_access *made; /* for each hypothesis those of all looks */
 	size_t nmade;
 };
@@ -196,6 +198,11 @@ void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h);
 double geo_choose_pairs(struct geo_search *s);
 /* Makes them. */
 int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
+
+/* ---- far.c ---- */
+
+/* Of tracks one after the other: are they of one surface? In s->goes_on. */
+int geo_look_far(struct geo_search *s, struct err *err);
 
 /* ---- evidence.c: what they say ---- */
 

@@ -35,12 +35,10 @@ static int check_late(struct geo *g, const uint64_t *sector, double *angle, doub
 	return geo_probe_sure(g, sector, angle, 2, err);
 }
 
-/*
- * Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a
+/* Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a
  * short time is looked at) nor the inside of a track is checked: an answer may have been late, or the drive's cache
  * have given it. before: the angle that the sector in front should have. Where it is read first, has another one, and
- * the cache has the one behind it, the two are of one track.
- */
+ * the cache has the one behind it, the two are of one track. */
 int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, double before, double *ret_angle,
                     double *ret_jump, struct err *err)
 {
@@ -111,11 +109,9 @@ bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo
 	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < geo_near(g);
 }
 
-/*
- * Ends inside of a new cycle, those to be looked at first: of the rarest kinds of runs all, if there are not too many,
+/* Ends inside of a new cycle, those to be looked at first: of the rarest kinds of runs all, if there are not too many,
  * as a cycle in another order has them elsewhere, although its sum is the same; of the others some all over the cycle.
- * How many.
- */
+ * How many. */
 static uint32_t choose_ends(const struct geo *g, const struct geo_item *cycle, uint32_t *ret)
 {
 	uint32_t inner = cycle->nruns - 1, most = inner < INSIDE_FIRST ? inner : INSIDE_FIRST, n = 0;
@@ -160,10 +156,9 @@ static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k
 	return r;
 }
 
-/*
- * Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another
- * zone, of which the first track ends where that many sectors are over: then the one in front of it is of another size.
- */
+/* Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another
+ * zone, of which the first track ends where that many sectors are over: then the one in front of it is of another
+ * size. */
 static int check_whole(struct geo_walk *w, const struct geo_item *cycle, uint64_t edge, bool *ret_ok, struct err *err)
 {
 	const struct geo_run *last = &cycle->run[cycle->nruns - 1], *ahead = last->tracks > 1 ? last : last - 1;
@@ -176,10 +171,8 @@ static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint6
 	return phase_distance(angle - w->angle, (double)k * l->advance);
 }
 
-/*
- * Does a whole track lie in front of the edge? That many tracks of one size may hold just as many sectors as others of
- * another size do, and skews add up to nearly the same angle.
- */
+/* Does a whole track lie in front of the edge? That many tracks of one size may hold just as many sectors as others of
+ * another size do, and skews add up to nearly the same angle. */
 static int check_last(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double angle, bool *ret_ok,
                       struct err *err)
 {

@@ -25,6 +25,7 @@
 #define RIVALS      3     /* at a time */
 #define OVER_EDGE   256   /* tracks: more than drives keep spare at the end of a zone, many times */
 #define LAST_AT     0.97  /* of the budget: what was measured until then is judged */
+#define BEGINS      0.8   /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
 #define FIRST_PAIRS 64    /* of the first look: three or four times each distance that matters */
 #define MORE_PAIRS  40    /* of others */
 #define TELLING     0.75  /* of these, at most, distinguish rivals; the rest may show what is none of them */
@@ -64,10 +65,8 @@ static struct stretch longest(struct geo_search *s, bool is_other)
 	return most ? (struct stretch){ most->track, tracks } : (struct stretch){ 0, 0 };
 }
 
-/*
- * Where bands are long the tracks of one surface are as those of a disk that has no other, but for the end of them:
- * what is about there in the longest zone. No tracks: that was not seen.
- */
+/* Where bands are long the tracks of one surface are as those of a disk that has no other, but for the end of them:
+ * what is about there in the longest zone. No tracks: that was not seen. */
 static struct stretch border(struct geo_search *s, const struct geo_shape *shape)
 {
 	uint64_t about = shape->band ? STRETCH / 2 : BORDER, band, end;
@@ -122,10 +121,8 @@ static size_t reporting(const struct geo_search *s, const struct geo_shape *shap
 	return m;
 }
 
-/*
- * Over such a distance, from one of the first tracks: not always from the first, as zones may seem to begin some tracks
- * before they do, and a track that lies elsewhere would be in all of these accesses. Once since pair n.
- */
+/* Over such a distance, from one of the first tracks: not always from the first, as zones may seem to begin some
+ * tracks before they do, and a track that lies elsewhere would be in all of these accesses. Once since pair n. */
 static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
 {
 	for (size_t i = n; i < s->npairs; i++)
@@ -411,10 +408,8 @@ static struct geo_spot spot(struct geo_search *s, uint64_t track)
 	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
 }
 
-/*
- * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same. A
- * hundred of them say no more than one does.
- */
+/* Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same. A hundred of them
+ * say no more than one does. */
 static void find_repeated(struct geo_search *s)
 {
 	for (size_t i = 0; i < s->npairs; i++) {
@@ -437,6 +432,7 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 		s->pair[i].from = spot(s, s->a[i]);
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
+		s->pair[i].begins = BEGINS;
 	}
 	geo_may_take(s->g, LAST_AT);
 	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);

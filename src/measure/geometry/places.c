@@ -79,12 +79,10 @@ struct skews {
 	size_t n;
 };
 
-/*
- * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0:
+/* Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0:
  * there is none that others bear out: one track alone may be a piece between ends that are none, and where noise hides
  * ends, so may several if no two of them are equal; and where most ends are not there again, the others are chance, or
- * of stripes in which several arms share the addresses.
- */
+ * of stripes in which several arms share the addresses. */
 static uint64_t usual_size(const struct geo *g, const struct geo_track *track, size_t n, size_t *ret_votes,
                            struct interval *ret_all)
 {

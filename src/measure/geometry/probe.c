@@ -182,11 +182,9 @@ static int up(const void *a, const void *b)
 	return geo_down(b, a);
 }
 
-/*
- * Upwards a sector near the one before has passed before it can be asked for, and so have those behind it: the drive
+/* Upwards a sector near the one before has passed before it can be asked for, and so have those behind it: the drive
  * answers for each no sooner than it passes. Such are left for later. Not the first sector of a track behind the last
- * one of another: a skew comes before it. Returns how many stay.
- */
+ * one of another: a skew comes before it. Returns how many stay. */
 static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 {
 	uint64_t apart = (uint64_t)(UP_APART * fmax(0.0, g->per_track));
@@ -202,10 +200,8 @@ static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 	return m;
 }
 
-/*
- * Those that are still NaN once more, downwards, where one does not bring the next into the cache. 1: in vain, as not
- * even the first was read from the media.
- */
+/* Those that are still NaN once more, downwards, where one does not bring the next into the cache. 1: in vain, as not
+ * even the first was read from the media. */
 static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                       size_t *ret_hits, struct err *err)
 {

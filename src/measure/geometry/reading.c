@@ -211,11 +211,9 @@ static bool is_cut(struct reading *q)
 	return q->is_cut;
 }
 
-/*
- * A band of that many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of
+/* A band of that many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of
  * them: the zone ends so. Where skews look like those of further tracks without data, these may be answers that were
- * late as well.
- */
+ * late as well. */
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
 {
@@ -560,11 +558,9 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 	return cost;
 }
 
-/*
- * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before. Behind
+/* How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before. Behind
  * it, a way is dropped once it is too far behind those that may begin a zone there: by more than a way ever makes good
- * and an edge needs to be certain.
- */
+ * and an edge needs to be certain. */
 static void find_margins(struct geo_order *o, const struct geo_shape *shape, struct trail *trail, struct geo_fit *fit)
 {
 	struct reading *q = reading_new(o, shape, fit->cost + GEO_SURE);

@@ -119,22 +119,11 @@ static bool are_bands_unseen(struct geo_search *s)
 	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
 }
 
-/* How unlikely it is that the first band is longer than that, if each length is as likely as twice as much. */
-static double longer_than(uint64_t tracks)
+/* One after the other, are tracks those of several surfaces by their sizes? Those of one hold less and less inwards. */
+static bool do_sizes_grow(const struct geo_order *o)
 {
-	double share = log((double)GEO_BAND_MOST / (double)tracks) / log((double)GEO_BAND_MOST / GEO_BAND_LEAST);
-
-	return share > 0.0 ? -log(fmin(1.0, share)) : (double)INFINITY;
-}
-
-/*
- * One after the other, may tracks be those of several surfaces, with bands longer than what was seen? Zones of one hold
- * less and less inwards, those of several as often more: which of the two do sizes of runs of equal tracks support?
- */
-static bool may_be_long_bands(const struct geo_order *o)
-{
+	double changes = 0.0, more = 0.0;
 	uint64_t last = 0;
-	double changes = 0.0, more = 0.0, bands;
 
 	for (size_t i = 0; i < o->n; i++) {
 		const struct geo_seg *seg = &o->seg[i];
@@ -145,10 +134,7 @@ static bool may_be_long_bands(const struct geo_order *o)
 		more += last && seg->size > last;
 		last = seg->size;
 	}
-	bands = M_LN2 * changes + (more > 0.0 ? 0.0 : longer_than(o->tracks));
-	if (o->end == o->g->sectors && more == 0.0) /* all surfaces were seen, and none begins as the first did */
-		return false;
-	return GROWS * more + LIKELY_ONE > bands;
+	return more > 0.0 && GROWS * more + LIKELY_ONE > M_LN2 * changes;
 }
 
 /* The same but for whether every second band goes through the heads backwards. */
@@ -215,7 +201,9 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 
 	if (!geo_fits(s, best)) {
 		say_unknown(s, both, "no known layout fits the access times");
-	} else if (is_one ? may_be_long_bands(s->o) : shape->band != 1 && !comes_again(s->fit, shape)) {
+	} else if (is_one && !s->goes_on) {
+		say_unknown(s, both, "sizes and accesses do not show whether tracks in a row are of one surface");
+	} else if (!is_one && shape->band != 1 && !comes_again(s->fit, shape)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
 	} else if (unordered && shape->heads > 1 && shape->band == 0) {
 		say_unknown(s, both, "sizes and skews are irregular, and any order looks like zones of one band");
@@ -342,7 +330,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
 	struct arm_ranges arms = { .n = 0 };
 	double took = 0.0; /* the last look, of the budget */
-	int r;
+	int r = 0;
 
 	find_hypotheses(s);
 	geo_may_think(s->g, LOOK_THOUGHTS);
@@ -374,6 +362,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
 	if (s->g->ses->devs[0].kind == DEVICE_DISK)
 		r = arms_find(&s->g->t, &s->g->rot, &arms, err);
+	if (r == 0 && ret->shape.heads == 1 && !do_sizes_grow(s->o))
+		r = geo_look_far(s, err);
 	if (r < 0)
 		return r;
 	if (geo_is_over(s->g))

@@ -70,10 +70,8 @@ static bool is_last_and_next(const struct geo_seg *seg, uint64_t before, uint64_
 	return before && next && seg->tracks == 1 && seg->size <= both && seg->size + both / SHORT_BY >= both;
 }
 
-/*
- * How many tracks one is that holds too much to be one, and less than several by what one of them may lack: both its
- * neighbours are whole ones. 1: it may be one, or a piece beside it belongs to it.
- */
+/* How many tracks one is that holds too much to be one, and less than several by what one of them may lack: both its
+ * neighbours are whole ones. 1: it may be one, or a piece beside it belongs to it. */
 static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint64_t next)
 {
 	uint64_t most = before > next ? before : next, least = before > next ? next : before;
@@ -82,11 +80,9 @@ static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint
 	return m > 1 && seg->tracks == 1 && most - least <= most / LACKS_PART && seg->size <= m * most ? m : 1;
 }
 
-/*
- * By what a track, or a piece of one that holds that many of `whole` sectors, turns up to the begin of the next. What
+/* By what a track, or a piece of one that holds that many of `whole` sectors, turns up to the begin of the next. What
  * is known to have a gap goes by its whole turn; the jump behind a piece is beyond the spacing that sectors of a track
- * of its size have.
- */
+ * of its size have. */
 static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 {
 	if (seg->has_gap)
@@ -139,11 +135,9 @@ static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 	return usual;
 }
 
-/*
- * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than
- * the track before, so that none of them can be one, and what follows is turned against their begin as behind it. A
- * turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track.
- */
+/* Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors
+ * than the track before, so that none of them can be one, and what follows is turned against their begin as behind it.
+ * A turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track. */
 static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
 	for (size_t m = 1; m < PIECES && m < o->n; m++) {
@@ -176,19 +170,15 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 	return false;
 }
 
-/*
- * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end.
- * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others.
- */
+/* Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end.
+ * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others. */
 static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
 {
 	return seg->tracks == 1 && is_plain(seg) && isfinite(turn) && !geo_order_same(o, turn, seg->jump);
 }
 
-/*
- * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
- * shorter than the ones around it, and what follows is turned against its begin as behind one of them.
- */
+/* A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
+ * shorter than the ones around it, and what follows is turned against its begin as behind one of them. */
 static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next, double turn)
 {
 	uint64_t whole = usual_size(o, o->n);
@@ -201,10 +191,8 @@ static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64
 	return true;
 }
 
-/*
- * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that
- * noise hid the end between them. *ret_jump: from the one to the other, as behind tracks nearby.
- */
+/* Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so
+ * that noise hid the end between them. *ret_jump: from the one to the other, as behind tracks nearby. */
 static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double turn,
                              double *ret_jump)
 {

@@ -122,10 +122,8 @@ static void add_candidate(struct ranking *s, const struct geo_candidate *c)
 		s->c[s->n++] = *c;
 }
 
-/*
- * Do tracks without data make up half of a surface? They are rare, while skews that scatter may be taken for some in
- * each cylinder, and for a surface more by that. The last band may have been cut.
- */
+/* Do tracks without data make up half of a surface? They are rare, while skews that scatter may be taken for some in
+ * each cylinder, and for a surface more by that. The last band may have been cut. */
 static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *shape)
 {
 	const struct geo_fit_zone *z = geo_longest_zone(fit);
@@ -194,10 +192,8 @@ static uint64_t usual_run(const struct geo_order *o)
 	return i ? tracks[i - 1] : 1;
 }
 
-/*
- * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true
- * one is charged for more of the sequence than others are.
- */
+/* Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true
+ * one is charged for more of the sequence than others are. */
 static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 {
 	uint64_t usual = usual_run(o), runs = 0;

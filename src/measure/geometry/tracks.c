@@ -165,12 +165,10 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 
 /* ---- sectors that nobody can address ---- */
 
-/*
- * Sectors that a track has and nobody can address: spares at its end. Seen from the ends of tracks alone they belong to
- * the skew. But the sectors that can be read are only as wide as their track has room for: over n of them the angle
+/* Sectors that a track has and nobody can address: spares at its end. Seen from the ends of tracks alone they belong
+ * to the skew. But the sectors that can be read are only as wide as their track has room for: over n of them the angle
  * grows by n parts of a whole track. One pair of sectors says that as well as noise lets it; many pairs of several
- * tracks together say it to a fraction of a sector.
- */
+ * tracks together say it to a fraction of a sector. */
 
 /* Of all tracks: one batch, as each time that a track is read again takes reads elsewhere before. */
 #define PAIRS (GEO_BATCH / 2)

@@ -132,10 +132,8 @@ size_t geo_walk_rows(struct geo_walk *w, uint64_t end)
 	return n;
 }
 
-/*
- * Is the begin of a zone doubtful? A track beside it that holds more sectors than fit is two, and the zone may begin
- * with the second; and where sectors cannot be read the end of the track before was seen but once.
- */
+/* Is the begin of a zone doubtful? A track beside it that holds more sectors than fit is two, and the zone may begin
+ * with the second; and where sectors cannot be read the end of the track before was seen but once. */
 static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 {
 	for (size_t i = 0; i < w->nitems; i++) {
