@@ -9,12 +9,13 @@
 /* Accesses over distances up to three times as long. Even the second one behind a return has less than a third of the
  * way left, whether bands turn back or begin anew: one may be missing. */
 #define A_THIRD 8
-#define FROM    256.0 /* tracks */
-#define SHOWS   4.0   /* deviations, by which an access is longer than over a third: from there on all must be */
-#define CLEARLY 2.0   /* by these; two returns in a row that hide like that: 1 in 2000 */
-#define COARSE  3.0   /* usual errors: that difference is not known */
-#define BEGINS  0.03  /* of a track that may end anywhere */
-#define LAST_AT 0.97  /* of the budget: what was measured until then is judged */
+#define FROM    256.0               /* tracks */
+#define FAR     (2 * GEO_BAND_MOST) /* longer bands are those of a zone: they return again and again */
+#define SHOWS   4.0  /* deviations, by which an access is longer than over a third: from there on all must be */
+#define CLEARLY 2.0  /* by these; two returns in a row that hide like that: 1 in 2000 */
+#define COARSE  3.0  /* usual errors: that difference is not known */
+#define BEGINS  0.03 /* of a track that may end anywhere */
+#define LAST_AT 0.97 /* of the budget: what was measured until then is judged */
 
 /* Which: to the first whole tracks, from farther and farther away up to the end of the disk. */
 static size_t choose(struct geo_search *s, bool *ret_is_to_end)
@@ -67,7 +68,7 @@ int geo_look_far(struct geo_search *s, struct err *err)
 
 		missed = isfinite(longer) && error * measured < COARSE * errors ? 0 : missed + 1;
 		must |= longer > SHOWS * error || p->distance > s->o->tracks / 2; /* shorter bands show in the walk */
-		s->goes_on = missed < 2 && (missed || !must || longer > CLEARLY * error);
+		s->goes_on = (missed < 2 || p->distance > FAR) && (missed || !must || longer > CLEARLY * error);
 	}
 	return r;
 }
