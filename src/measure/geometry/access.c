@@ -31,6 +31,7 @@
 #define STUCK_MOST    10   /* accesses of a pair that ended where none can, until it is given up */
 #define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
 #define AIMS          16             /* starts that are tried: the best of them is some hundredths of a sector off */
+#define LAST_AT       0.97           /* of the budget: what was measured until then is judged */
 #define AIM_MET       0.05           /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
@@ -266,8 +267,10 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 {
 	cleanup_free struct looks *looks = xcalloc(n + 1, sizeof(*looks));
 	struct round round = { .open = n };
-	int r = find_angles(g, pair, n, err);
+	int r;
 
+	geo_may_take(g, LAST_AT);
+	r = find_angles(g, pair, n, err);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		pair[i].is_done = !(isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle));
 		pair[i].access = pair[i].error = NAN;
@@ -291,5 +294,6 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 			pair[i].access = NAN;
 	if (r == 0)
 		keep(g, pair, n);
+	geo_may_take(g, 1.0);
 	return r;
 }

@@ -15,7 +15,6 @@
 #define CLEARLY 2.0  /* by these; two returns in a row that hide like that: 1 in 2000 */
 #define COARSE  3.0  /* usual errors: that difference is not known */
 #define BEGINS  0.03 /* of a track that may end anywhere */
-#define LAST_AT 0.97 /* of the budget: what was measured until then is judged */
 
 /* Which: to the first whole tracks, from farther and farther away up to the end of the disk. */
 static size_t choose(struct geo_search *s, bool *ret_is_to_end)
@@ -30,7 +29,7 @@ static size_t choose(struct geo_search *s, bool *ret_is_to_end)
 		const struct geo_seg *seg = geo_order_at(o, t);
 		struct geo_pair *p = &s->pair[n];
 
-		if (seg->is_odd || seg->has_gap)
+		if (!geo_is_plain(seg))
 			continue;
 		*p = (struct geo_pair){ .distance = (uint64_t)distance, .begins = BEGINS };
 		p->to = p->from = (struct geo_spot){ .first = geo_order_first(o, t), .sectors = seg->size };
@@ -47,16 +46,15 @@ static size_t choose(struct geo_search *s, bool *ret_is_to_end)
 int geo_look_far(struct geo_search *s, struct err *err)
 {
 	bool is_to_end, must = false;
-	size_t n = choose(s, &is_to_end), missed = 0;
+	size_t n, missed = 0;
 	double scatter, errors = 0.0, measured = 0.0;
 	int r;
 
 	s->goes_on = s->o->end == s->g->sectors; /* all surfaces were seen, and none begins as the first did */
 	if (s->goes_on)
 		return 0;
-	geo_may_take(s->g, LAST_AT);
+	n = choose(s, &is_to_end);
 	r = geo_shortest(s->g, s->pair, n, GEO_LAYOUT_AT, GEO_CHECK_AT, &scatter, err);
-	geo_may_take(s->g, 1.0);
 	s->goes_on = r == 0 && is_to_end && n > A_THIRD;
 	for (size_t i = 0; i < n; i++) {
 		measured += isfinite(s->pair[i].access);

@@ -21,6 +21,12 @@ struct geo_seg {
 	bool is_odd;   /* one of which only a part may be there: its size says little */
 };
 
+/* Whole tracks that lack nothing: their sectors are where those of such a track are. */
+static inline bool geo_is_plain(const struct geo_seg *seg)
+{
+	return !seg->is_odd && !seg->has_gap;
+}
+
 /* What is tried. */
 struct geo_shape {
 	uint32_t heads;

@@ -24,7 +24,6 @@
 #define WIDEST      8192  /* tracks: distances farther on add little */
 #define RIVALS      3     /* at a time */
 #define OVER_EDGE   256   /* tracks: more than drives keep spare at the end of a zone, many times */
-#define LAST_AT     0.97  /* of the budget: what was measured until then is judged */
 #define BEGINS      0.8   /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
 #define FIRST_PAIRS 64    /* of the first look: three or four times each distance that matters */
 #define MORE_PAIRS  40    /* of others */
@@ -86,18 +85,15 @@ static struct stretch border(struct geo_search *s, const struct geo_shape *shape
 
 /* ---- which ---- */
 
-/* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
-static bool is_broken(struct geo_search *s, uint64_t track)
+static bool is_plain(struct geo_search *s, uint64_t track)
 {
-	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
-
-	return seg->is_odd || seg->has_gap;
+	return geo_is_plain(geo_order_at(s->o, s->first + track));
 }
 
 static bool add_pair(struct geo_search *s, uint64_t from, uint64_t distance)
 {
-	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || is_broken(s, from) ||
-	    is_broken(s, from + distance))
+	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || !is_plain(s, from) ||
+	    !is_plain(s, from + distance))
 		return false;
 	for (size_t i = 0; i < s->npairs; i++)
 		if (s->b[i] == from && s->a[i] == from + distance)
@@ -434,9 +430,7 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 		s->pair[i].distance = s->a[i] - s->b[i];
 		s->pair[i].begins = BEGINS;
 	}
-	geo_may_take(s->g, LAST_AT);
 	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
-	geo_may_take(s->g, 1.0);
 	find_repeated(s);
 	return r;
 }

@@ -128,7 +128,7 @@ static bool do_sizes_grow(const struct geo_order *o)
 	for (size_t i = 0; i < o->n; i++) {
 		const struct geo_seg *seg = &o->seg[i];
 
-		if (seg->is_odd || seg->has_gap || seg->tracks < GEO_LONG_RUN)
+		if (!geo_is_plain(seg) || seg->tracks < GEO_LONG_RUN)
 			continue;
 		changes += last && seg->size != last;
 		more += last && seg->size > last;

@@ -16,16 +16,11 @@
 #define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first that many */
 #define HIDDEN     2.0                   /* jumps up to that many times what two may differ by may be hidden by noise */
 
-static bool is_plain(const struct geo_seg *seg)
-{
-	return !seg->is_odd && !seg->has_gap;
-}
-
 static void push(struct geo_order *o, const struct geo_seg *seg)
 {
 	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
 
-	if (last && is_plain(last) && is_plain(seg) && last->size == seg->size &&
+	if (last && geo_is_plain(last) && geo_is_plain(seg) && last->size == seg->size &&
 	    geo_order_same(o, last->jump, seg->jump)) {
 		last->tracks += seg->tracks;
 		o->tracks += seg->tracks;
@@ -94,7 +89,7 @@ static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 static bool is_turn_of(const struct geo_order *o, size_t before, uint64_t size, double turn)
 {
 	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
-		if (o->seg[i].size == size && is_plain(&o->seg[i]) && geo_order_same(o, turn, o->seg[i].jump))
+		if (o->seg[i].size == size && geo_is_plain(&o->seg[i]) && geo_order_same(o, turn, o->seg[i].jump))
 			return true;
 	return false;
 }
@@ -112,7 +107,7 @@ static bool are_pieces(const struct geo_seg *first, const struct geo_seg *end, c
 static uint64_t usual_size(const struct geo_order *o, size_t before)
 {
 	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
-		if (is_plain(&o->seg[i]))
+		if (geo_is_plain(&o->seg[i]))
 			return o->seg[i].size;
 	return 0;
 }
@@ -124,12 +119,12 @@ static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 	uint64_t usual = usual_size(o, before);
 	const struct geo_seg *last = before ? &o->seg[before - 1] : NULL;
 
-	if (all <= usual || !last || !is_plain(last))
+	if (all <= usual || !last || !geo_is_plain(last))
 		return usual;
 	for (size_t i = before - 1; i-- > 0 && before - i <= GEO_HEADS + 1;) {
 		const struct geo_seg *s = &o->seg[i];
 
-		if (s->size == last->size && s->tracks == last->tracks && !s->is_odd && is_plain(&s[1]))
+		if (s->size == last->size && s->tracks == last->tracks && !s->is_odd && geo_is_plain(&s[1]))
 			return s[1].size >= all && s[1].size - usual <= usual / LACKS_PART ? s[1].size : usual;
 	}
 	return usual;
@@ -174,7 +169,7 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
  * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others. */
 static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
 {
-	return seg->tracks == 1 && is_plain(seg) && isfinite(turn) && !geo_order_same(o, turn, seg->jump);
+	return seg->tracks == 1 && geo_is_plain(seg) && isfinite(turn) && !geo_order_same(o, turn, seg->jump);
 }
 
 /* A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
@@ -205,7 +200,7 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
 		const struct geo_seg *s = &o->seg[i];
 
-		if (s->size != whole || !is_plain(s) || geo_apart(part, s->jump) >= HIDDEN * o->tol)
+		if (s->size != whole || !geo_is_plain(s) || geo_apart(part, s->jump) >= HIDDEN * o->tol)
 			continue;
 		*ret_jump = s->jump;
 		return true;
