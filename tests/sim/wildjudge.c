@@ -45,13 +45,13 @@ static void rate_rows(struct judge *j, const char *table, const char *name)
 
 static void shingling(struct judge *j)
 {
-	const char *told = wild_figure_word(j->c->doc, "shingled");
+	const char *reported = wild_figure_word(j->c->doc, "shingled");
 	bool shingles = j->c->p->mcache.band_bytes > 0;
 
 	j->planted++;
-	if (told && strcmp(told, shingles ? "no" : "yes") == 0)
-		lie(j, "shingled", "%s reported, and its tracks %s", told, shingles ? "shingle" : "do not");
-	else if (!told || strcmp(told, "undecided") == 0)
+	if (reported && strcmp(reported, shingles ? "no" : "yes") == 0)
+		lie(j, "shingled", "%s reported, and its tracks %s", reported, shingles ? "shingle" : "do not");
+	else if (!reported || strcmp(reported, "undecided") == 0)
 		wild_say(j->missed, "verdict", "whether its tracks shingle");
 }
 
@@ -60,12 +60,12 @@ static void shingling(struct judge *j)
 /* Texts: each is reported rightly, or it is false, or missed. */
 static void policy(struct judge *j, const char *name, const char *truth)
 {
-	const char *told = wild_figure_word(j->c->doc, name);
+	const char *reported = wild_figure_word(j->c->doc, name);
 
 	j->planted += truth != NULL;
-	if (told && !(truth && strcmp(told, truth) == 0))
-		lie(j, name, "%s reported, in truth %s", told, truth ? truth : "there is no such thing");
-	else if (!told && truth)
+	if (reported && !(truth && strcmp(reported, truth) == 0))
+		lie(j, name, "%s reported, in truth %s", reported, truth ? truth : "there is no such thing");
+	else if (!reported && truth)
 		wild_say(j->missed, name, "%s", truth);
 }
 
