@@ -26,22 +26,11 @@ changed() # table, row, key: a filter that makes it a tenth larger
 	echo "(.tables.$1 as \$t | [\"tables\", \"$1\", \"rows\", $2, (\$t.columns | map(.key) | index(\"$3\"))]) as \$p | setpath(\$p; getpath(\$p) * 1.1)"
 }
 
+# What programs get is in its tables as it was measured: nothing follows from it.
 mkdir "$dir/files"
-run 0 mark --time=5ms --repeat=3 --sweep=64K,128K --json="$dir/mark.json" "$dir/files"
-same "$dir/mark.json" 7
-differs "$dir/mark.json" "$(changed runs 0 read_mib_per_s)" read_mib_per_s
-
 run 0 passes --size=1M --repeat=3 --json="$dir/passes.json" "$dir/files"
-same "$dir/passes.json" 4
-differs "$dir/passes.json" "$(changed steps 1 elapsed_ns)" write_synced_bytes_per_s
-run 0 passes --size=1M --repeat=20 --json="$dir/passes.json" "$dir/files" "$dir/files"
-same "$dir/passes.json" 4
-differs "$dir/passes.json" "$(changed steps 0 moved_bytes)" write_synced_bytes_per_s
-
-run 0 cache --size=-2M --block=4K-8K --slice=2ms --json="$dir/cache.json" "$dir/files"
-same "$dir/cache.json" 4
-differs "$dir/cache.json" '.tables.matrix as $t | ($t.columns | map(.key)) as $k |
-	.tables.matrix.rows |= map(.[$k | index("rate_bytes_per_s")] *= 2)' miss_bytes_per_s
+run 0 report --again "$dir/passes.json"
+out_has "Nothing of this document can be computed again: its samples are not in it."
 
 # A seek time follows from the accesses of its distance; of what the spans and the queue give only the means are in the document.
 "${PLATTER_SIM:?}" seek --quick --without=queue --seed=1 --json="$dir/seek.json" sim:ibm-deskstar-60gxp >/dev/null || fail "platter-sim seek"
@@ -53,12 +42,6 @@ run_sim() # measurement, further words: its document, on a simulated disk
 {
 	"$PLATTER_SIM" "$@" --quiet --seed=1 --json="$dir/sim.json" sim:tiny >"$dir/out" 2>&1 || [ $? -ge 5 ] || fail "platter-sim $*"
 }
-run_sim stream --read --rate=400MB --buffer=4M --time=3s # too fast: the ring runs dry
-same "$dir/sim.json" 3
-differs "$dir/sim.json" "$(changed overflows 0 start_s)" first_overflow_s
-run_sim stream --read --find --buffer=8M --time=20s
-same "$dir/sim.json" 3
-differs "$dir/sim.json" '.tables.tries as $t | ($t.columns | map(.key) | index("held")) as $o | .tables.tries.rows[-1][$o] = "no"' max_rate_bytes_per_s
 # All of zones: its samples, their places and what was measured of the target are in the document.
 for words in "" "--zones=start,25%,end" "--full"; do
 	[ -z "${SANITIZED-}" ] || [ -z "$words" ] || continue # the same code
@@ -87,13 +70,6 @@ out_has "Nothing of this document can be computed again: This version asks the d
 run_sim geometry --quick
 run 0 report --again "$dir/sim.json"
 out_has "Nothing of this document can be computed again: The document has no requests."
-run_sim transactions --users=5 --think=100ms --find --limit="p95<400ms" --time=100s
-same "$dir/sim.json" 3
-differs "$dir/sim.json" "$(changed classes 0 max_ns)" response_max_ns
-differs "$dir/sim.json" '.tables.tries.rows[0][0] = 100000' max_users
-run 0 transactions --size=64K --block=4K --users=2 --count=3 --ios=2 --think=0s --json="$dir/tx.json" "$dir/files/t"
-same "$dir/tx.json" 4
-differs "$dir/tx.json" "$(changed file 0 rate_bytes_per_s)" write_bytes_per_s
 
 # A small cache, so that it is full in a second.
 cat >"$dir/shingled.disk" <<-END

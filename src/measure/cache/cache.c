@@ -338,32 +338,6 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-/* All figures but what the cgroup left. Pages are those of the host that asks: the document does not show. */
-static int cache_again(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *from = result_find_table(saved, "matrix"), *knee = result_find_table(saved, "knee");
-	struct result *own;
-	struct table *t;
-
-	if (!from || !from->nrows)
-		return err_set(err, -ENODATA, "The document has no cells.");
-	own = result_new(saved->head.measurement); /* the cells in the columns of today */
-	t = result_table(own, from->name, from->title, cache_cell_fields);
-	for (size_t i = 0; i < from->nrows; i++) {
-		struct cell_row row;
-
-		table_row(from, i, cache_cell_fields, &row);
-		if (row.mode && row.operation)
-			result_row(t, &row);
-	}
-	cache_report_extremes(ret, t);
-	if (knee && result_find_figure(saved, "knee_bytes"))
-		(void)cache_report_knee(ret, knee);
-	cache_report_findings(ret, t, (uint64_t)sysconf(_SC_PAGESIZE));
-	result_free(own);
-	return 0;
-}
-
 static const struct screen_decl cache_screen = {
 	.shows =
 		"hit_bytes_per_s,miss_bytes_per_s,knee_bytes,hit_ns,miss_ns,read_ahead_gain_ratio,write_back_gain_ratio,#knee",
@@ -388,7 +362,6 @@ const struct measure measure_cache = {
 	.precision = 0.01,
 	.plan = cache_plan,
 	.run = cache_run,
-	.again = cache_again,
 	.screen = &cache_screen,
 	.tables = cache_tables,
 };

@@ -64,7 +64,7 @@ static int run_ways(struct mark_run *m)
 
 		r = run_repetitions(m, way, from, rows, &n);
 		if (n)
-			mark_report_way(m->ses->res, rows, n, way == from, &m->draws);
+			mark_report_way(m->ses->res, rows, n, way == from ? &m->draws : NULL);
 		if (n && way == from)
 			mark_report_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio,
 			                 way == WAY_MEDIA);
@@ -173,42 +173,6 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-/* The first way in the table gives the mark; how random the draws were does not follow from the tables. */
-static int mark_again(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *runs = result_find_table(saved, "runs"), *points = result_find_table(saved, "sweep");
-	struct mark_cache_end s = { 0, UINT64_MAX };
-	struct mark_row rows[MARK_REPEATS_MAX];
-	bool is_direct = false;
-	size_t n = 0;
-
-	if (!runs || !runs->nrows)
-		return err_set(err, -ENODATA, "The document has no repetitions.");
-	for (size_t i = 0; i <= runs->nrows; i++) {
-		struct mark_row row = { 0 };
-
-		if (i < runs->nrows)
-			table_row(runs, i, mark_run_fields, &row);
-		if (n && (i == runs->nrows || n == MARK_REPEATS_MAX || !row.way || strcmp(row.way, rows[0].way) != 0)) {
-			bool is_the_mark = i == n;
-
-			is_direct = is_direct || (is_the_mark && !strcmp(rows[0].way, mark_way_names[WAY_MEDIA]));
-			mark_report_way(ret, rows, n, is_the_mark, NULL);
-			n = 0;
-		}
-		if (row.way)
-			rows[n++] = row;
-	}
-	for (size_t i = 0; points && i < points->nrows; i++) {
-		struct mark_point row;
-
-		table_row(points, i, mark_sweep_fields, &row);
-		mark_note_point(&s, &row);
-	}
-	mark_report_sweep(ret, &s, is_direct);
-	return 0;
-}
-
 static const struct screen_decl mark_screen = {
 	.shows =
 		"diskmark_mib_per_s,write_mib_per_s,write_synced_mib_per_s,read_mib_per_s,random_mib_per_s,diskmark_syscall_mib_per_s,diskmark_media_mib_per_s,covered_ratio,#ways",
@@ -232,7 +196,6 @@ const struct measure measure_mark = {
 	.params_size = sizeof(struct mark_params),
 	.plan = mark_plan,
 	.run = mark_run,
-	.again = mark_again,
 	.screen = &mark_screen,
 	.tables = mark_tables,
 };

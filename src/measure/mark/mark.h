@@ -109,10 +109,9 @@ extern const struct measure_table mark_tables[];
 struct table *mark_way_table(struct result *res);
 /*
  * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media
- * with --mode=direct) and its draws (NULL: not known), and the marks of the others.
+ * with --mode=direct) and its draws, and the marks of the others (NULL).
  */
-void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
-                     const struct mark_draws *draws);
+void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, const struct mark_draws *draws);
 void mark_report_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct);
 /* One plain sentence on what was measured; plots. cached_ratio: part of the file in memory; NaN: not known. */
 void mark_report_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media);

@@ -85,8 +85,7 @@ static void report_draws(struct result *res, const struct mark_draws *d)
 		result_figure(res, list[i].name, list[i].label, UNIT_RATIO, list[i].value, NULL, list[i].n);
 }
 
-void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
-                     const struct mark_draws *draws)
+void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, const struct mark_draws *draws)
 {
 	struct interval ci[MARK_SPEEDS];
 	struct mark_way_row way;
@@ -97,12 +96,11 @@ void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, 
 		double mean;
 
 		memcpy(&mean, (const char *)&way + mark_speeds[f].of_way, sizeof(mean));
-		if (is_the_mark && mark_speeds[f].label)
+		if (draws && mark_speeds[f].label)
 			result_figure(res, mark_speeds[f].name, mark_speeds[f].label, UNIT_MIB_PER_S, mean, &ci[f], n);
 	}
-	if (is_the_mark && draws)
+	if (draws) {
 		report_draws(res, draws);
-	if (is_the_mark) {
 		result_figure_u64(res, "checksum", "checksum, equal in write and read", UNIT_COUNT,
 		                  rows[n - 1].checksum_read);
 	} else {

@@ -70,61 +70,6 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-static size_t file_of(const char **names, size_t *n, const char *name)
-{
-	size_t i = 0;
-
-	while (i < *n && strcmp(names[i], name) != 0)
-		i++;
-	if (i == *n && i < PASSES_FILES_MAX)
-		names[(*n)++] = name;
-	return i < PASSES_FILES_MAX ? i : 0;
-}
-
-/*
- * The table does not say which steps were done in full. Without faults and signals all were, but for a pass that --time
- * broke off: it moved less than the one before. Words that differ are not in it.
- */
-static int passes_again(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *t = result_find_table(saved, "steps");
-	const char *names[PASSES_FILES_MAX];
-	uint64_t most[PASSES_FILES_MAX] = { 0 };
-	struct passes_found found;
-	struct passes_step *v;
-	size_t n = 0, nfiles = 0;
-	bool has_written = false;
-
-	if (!t || !t->nrows || saved->status != STATUS_COMPLETE || result_fault_count(saved))
-		return err_set(err, -ENODATA, "The document does not show which passes were whole.");
-	v = xcalloc(t->nrows, sizeof(*v));
-	for (size_t i = 0; v && i < t->nrows; i++) {
-		struct passes_row row;
-		size_t file;
-
-		table_row(t, i, passes_fields, &row);
-		file = file_of(names, &nfiles, row.file ? row.file : "");
-		v[n] = (struct passes_step){ .file = file,
-			                     .kind = !row.step || !strncmp(row.step, "read ", 5) ? STEP_READ
-			                             : !strcmp(row.step, "write")                ? STEP_WRITE
-			                                                                         : STEP_FSYNC,
-			                     .start_s = row.start_s,
-			                     .elapsed_ns = row.elapsed_ns,
-			                     .moved_bytes = (double)row.moved_bytes,
-			                     .from_device_ratio = row.from_device_ratio };
-		has_written = has_written || v[n].kind == STEP_WRITE;
-		if (v[n].kind == STEP_READ && row.moved_bytes < most[file])
-			continue;
-		if (v[n].kind == STEP_READ)
-			most[file] = row.moved_bytes;
-		n++;
-	}
-	passes_analyse(v, n, nfiles, &found);
-	free(v);
-	passes_report_figures(ret, &found, has_written);
-	return 0;
-}
-
 static const struct screen_decl passes_screen = {
 	.shows =
 		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,read_from_device_ratio,unread_bytes,verify_errors,wrong_words,#steps",
@@ -155,7 +100,6 @@ const struct measure measure_passes = {
 	.params_size = sizeof(struct passes_params),
 	.plan = passes_plan,
 	.run = passes_run,
-	.again = passes_again,
 	.screen = &passes_screen,
 	.tables = passes_tables,
 };

@@ -242,13 +242,6 @@ static void window_figures(struct stream_run *s)
 	              (double)(last->last_done_ns - s->span.start_ns) * 1e-9, NULL, 0);
 }
 
-static void event_figures(struct result *res, bool is_read, uint64_t n, uint64_t dropped_bytes, double first_s)
-{
-	result_figure_u64(res, "overflows", is_read ? "underruns" : "overflows", UNIT_COUNT, n);
-	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, dropped_bytes);
-	result_figure(res, "first_overflow_s", "first loss at", UNIT_S, first_s, NULL, 0);
-}
-
 static void ring_figures(struct stream_run *s, uint64_t rate)
 {
 	const struct ring *r = &s->ring;
@@ -261,8 +254,10 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 	result_figure(res, "peak_ratio", "peak as part of the ring", UNIT_RATIO,
 	              (double)r->peak_bytes / (double)(s->blocks.places * s->p->block_bytes), NULL, 0);
 	result_figure_u64(res, "needed_bytes", "ring size needed", UNIT_BYTES, needed);
-	event_figures(res, s->p->read, r->nevents, r->dropped_bytes,
-	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN);
+	result_figure_u64(res, "overflows", s->p->read ? "underruns" : "overflows", UNIT_COUNT, r->nevents);
+	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, r->dropped_bytes);
+	result_figure(res, "first_overflow_s", "first loss at", UNIT_S,
+	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN, NULL, 0);
 }
 
 static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
@@ -324,56 +319,6 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	result_figure_u64(s->ses->res, "page_faults", "page faults", UNIT_COUNT,
 	                  after->minor_faults + after->major_faults - before->minor_faults - before->major_faults);
 	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
-}
-
-void stream_report_max_rate(struct result *res, uint64_t low, uint64_t high)
-{
-	result_figure(res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S, (double)low,
-	              &(struct interval){ (double)low, (double)high }, 0);
-}
-
-/* The search again: what held and what did not. Nothing, if the upper end was the disks' own rate, or errors decided:
- * neither is in the table. */
-static void max_rate_again(const struct result *saved, const struct table *tries, struct result *ret)
-{
-	uint64_t low = 0, high = UINT64_MAX;
-
-	for (size_t i = 0; i < tries->nrows; i++) {
-		struct try_row row;
-
-		table_row(tries, i, stream_try_fields, &row);
-		if (row.held && strcmp(row.held, "yes") == 0 && row.rate_bytes_per_s > (double)low)
-			low = (uint64_t)row.rate_bytes_per_s;
-		if (row.held && strcmp(row.held, "no") == 0 && row.rate_bytes_per_s < (double)high)
-			high = (uint64_t)row.rate_bytes_per_s;
-	}
-	if (low && high != UINT64_MAX && result_find_figure(saved, "max_rate_bytes_per_s"))
-		stream_report_max_rate(ret, low, high);
-}
-
-/* Of single blocks the document has the distribution only; of overflows and tries all. */
-int stream_again(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *events = result_find_table(saved, "overflows"), *tries = result_find_table(saved, "tries");
-	const struct figure *ring = result_find_figure(saved, "overflows");
-	size_t n = events ? events->nrows : 0;
-	uint64_t dropped = 0;
-	double first_s = NAN;
-
-	if (saved->status > STATUS_ENDED_EARLY || result_fault_count(saved))
-		return err_set(err, -ENODATA, "What errors and signals took is not in the tables.");
-	for (size_t i = 0; i < n; i++) {
-		struct event_row row;
-
-		table_row(events, i, event_fields, &row);
-		dropped += row.dropped_bytes;
-		first_s = i == 0 ? row.start_s : first_s;
-	}
-	if (ring && n < RING_EVENTS_MAX) /* of more only the first are kept */
-		event_figures(ret, !strcmp(label_or_name(ring->label, ""), "underruns"), n, dropped, first_s);
-	if (tries)
-		max_rate_again(saved, tries, ret);
-	return ret->nfigures ? 0 : err_set(err, -ENODATA, "The document has no account of a ring.");
 }
 
 void stream_plots(struct session *ses)

@@ -184,7 +184,8 @@ static int prove(struct stream_run *s, const struct bracket *b, struct err *err)
 	r = stream_once(s, b->low, err);
 	if (r < 0 || (!session_is_over(s->ses) && stream_answer(s) == STREAM_NO))
 		return r;
-	stream_report_max_rate(s->ses->res, b->low, b->refuted);
+	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
+	              (double)b->low, &(struct interval){ (double)b->low, (double)b->refuted }, 0);
 	if (b->refuted > b->high)
 		result_notice(
 			s->ses->res, "open-above",

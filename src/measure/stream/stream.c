@@ -121,7 +121,6 @@ const struct measure measure_stream = {
 	.params_size = sizeof(struct stream_params),
 	.plan = stream_plan,
 	.run = stream_measure,
-	.again = stream_again,
 	.screen = &stream_screen,
 	.tables = stream_tables,
 };

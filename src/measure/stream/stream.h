@@ -214,10 +214,7 @@ struct try_row {
 void stream_figures(struct stream_run *s, uint64_t rate);
 /* The same of a run under way, as far as they are known by then. */
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns);
-/* low held; high is the least that did not, or that the disks cannot. */
-void stream_report_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
-int stream_again(const struct result *saved, struct result *ret, struct err *err);
 
 /* ---- search.c, project.c ---- */
 

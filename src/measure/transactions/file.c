@@ -18,6 +18,13 @@
 #define WRITE_DEPTH   4        /* sequential writes need no more */
 #define STREAM_PASSES 2        /* number of the random stream; as below in run.c, no two alike */
 
+struct tx_file_row {
+	const char *step;
+	uint64_t records, elapsed_ns;
+	double rate_bytes_per_s;
+	uint64_t service_ns;
+};
+
 const struct field tx_file_fields[] = {
 	FIELD_STR(struct tx_file_row, step, "step"),
 	FIELD_U64(struct tx_file_row, records, UNIT_COUNT, "records"),
@@ -82,13 +89,6 @@ static void add_row(struct session *ses, const char *step, uint64_t records, uin
 	session_checkpoint(ses);
 }
 
-void tx_report_written(struct result *res, double bytes_per_s, double synced_bytes_per_s)
-{
-	result_figure(res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S, bytes_per_s, NULL, 1);
-	result_figure(res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S, synced_bytes_per_s,
-	              NULL, 1);
-}
-
 static int write_all(struct session *ses, const struct tx_params *p, struct err *err)
 {
 	uint32_t record = tx_record_bytes(p), block = record > WRITE_BYTES ? record : WRITE_BYTES / record * record;
@@ -127,7 +127,10 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 		return r;
 	add_row(ses, "write", size / record, written, size, UINT64_MAX);
 	add_row(ses, "write and fsync", size / record, synced, size, UINT64_MAX);
-	tx_report_written(ses->res, (double)size / (double)written * 1e9, (double)size / (double)synced * 1e9);
+	result_figure(ses->res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S,
+	              (double)size / (double)written * 1e9, NULL, 1);
+	result_figure(ses->res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S,
+	              (double)size / (double)synced * 1e9, NULL, 1);
 	return 0;
 }
 

@@ -286,19 +286,6 @@ static void law_figures(const struct tx_run *r)
 
 /* ---- all of it ---- */
 
-static void report_counts(struct result *res, uint64_t done, uint64_t faults)
-{
-	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, done);
-	if (faults)
-		result_figure_u64(res, "transactions_failed", "transactions with errors, counted nowhere else",
-		                  UNIT_COUNT, faults);
-}
-
-static void worst_figure(struct result *res, uint64_t max_ns, uint64_t n)
-{
-	result_figure(res, "response_max_ns", "response, worst", UNIT_NS, n ? (double)max_ns : (double)NAN, NULL, n);
-}
-
 static void quantile_figure(struct result *res, const char *name, const char *label, double q, const struct hist *h,
                             const struct stats_estimate *e)
 {
@@ -316,7 +303,8 @@ static void report_responses(struct result *res, const struct hist *h, const str
 	quantile_figure(res, "response_p50_ns", "response, median", 0.5, h, s ? &s->p50 : NULL);
 	quantile_figure(res, "response_p95_ns", "response, 95 %", 0.95, h, s ? &s->p95 : NULL);
 	quantile_figure(res, "response_p99_ns", "response, 99 %", 0.99, h, s ? &s->p99 : NULL);
-	worst_figure(res, h->max, h->count);
+	result_figure(res, "response_max_ns", "response, worst", UNIT_NS, h->count ? (double)h->max : (double)NAN, NULL,
+	              h->count);
 }
 
 /* How long a run would show what this one cannot; the tail of the 99 % response wants most. */
@@ -358,7 +346,10 @@ static void steady_figures(const struct tx_run *r)
 	const struct tx_steady *s = &r->steady;
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
-	report_counts(res, r->all.done, r->all.faults);
+	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, r->all.done);
+	if (r->all.faults)
+		result_figure_u64(res, "transactions_failed", "transactions with errors, counted nowhere else",
+		                  UNIT_COUNT, r->all.faults);
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, s->per_s.value, &s->per_s.ci,
 	              r->all.response->count);
 	report_responses(res, r->all.response, s);
@@ -445,81 +436,4 @@ void tx_report_try(const struct tx_run *r, uint64_t users, uint64_t response_ns,
 	                              .device_busy_ratio = d.busy_ratio,
 	                              .device_service_ns =
 	                                      isfinite(d.service_s) ? (uint64_t)(d.service_s * 1e9) : UINT64_MAX });
-}
-
-void tx_report_users(struct result *res, uint64_t good, uint64_t bad)
-{
-	if (good || bad)
-		result_figure_u64(res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
-	if (bad)
-		result_figure_u64(res, "users_too_many", "fewest users found too many", UNIT_COUNT, bad);
-}
-
-/* ---- again ---- */
-
-static void classes_again(const struct table *t, struct result *ret)
-{
-	uint64_t done = 0, faults = 0, max_ns = 0;
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct class_row row;
-
-		table_row(t, i, class_fields, &row);
-		if (i && i + 1 == t->nrows)
-			break; /* all together */
-		done += row.transactions;
-		faults += row.faults;
-		max_ns = row.transactions && row.max_ns > max_ns ? row.max_ns : max_ns;
-	}
-	report_counts(ret, done, faults);
-	worst_figure(ret, max_ns, done);
-}
-
-static void tries_again(const struct table *t, struct result *ret)
-{
-	uint64_t good = 0, bad = 0;
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct try_row row;
-		bool fits;
-
-		table_row(t, i, try_fields, &row);
-		fits = row.fits && !strcmp(row.fits, "yes");
-		if (fits && row.users > good)
-			good = row.users;
-		if (!fits && (!bad || row.users < bad))
-			bad = row.users;
-	}
-	tx_report_users(ret, good, bad);
-}
-
-static void file_again(const struct table *t, struct result *ret)
-{
-	double rate[2] = { NAN, NAN };
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct tx_file_row row;
-
-		table_row(t, i, tx_file_fields, &row);
-		if (row.step && !strncmp(row.step, "write", 5))
-			rate[row.step[5] != '\0'] = row.rate_bytes_per_s;
-	}
-	if (!isnan(rate[1]))
-		tx_report_written(ret, rate[0], rate[1]);
-}
-
-/* The document has the responses' quantiles and distribution, not each response (--each has): their means and intervals
- * cannot be had again. */
-int tx_again(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *classes = result_find_table(saved, "classes"), *tries = result_find_table(saved, "tries"),
-			   *file = result_find_table(saved, "file");
-
-	if (classes && classes->nrows)
-		classes_again(classes, ret);
-	if (tries && result_find_figure(saved, "max_users"))
-		tries_again(tries, ret);
-	if (file)
-		file_again(file, ret);
-	return ret->nfigures ? 0 : err_set(err, -ENODATA, "The document has no transactions.");
 }

@@ -68,7 +68,10 @@ static int find_users(struct tx_run *r, struct err *err)
 	}
 	if (!good)
 		tx_report(r);
-	tx_report_users(r->ses->res, good, bad);
+	if (good || bad)
+		result_figure_u64(r->ses->res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
+	if (bad)
+		result_figure_u64(r->ses->res, "users_too_many", "fewest users found too many", UNIT_COUNT, bad);
 	return ret;
 }
 
@@ -210,7 +213,6 @@ const struct measure measure_transactions = {
 	.params_size = sizeof(struct tx_params),
 	.plan = tx_plan,
 	.run = tx_run,
-	.again = tx_again,
 	.screen = &transactions_screen,
 	.tables = tx_tables,
 };

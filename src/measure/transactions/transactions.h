@@ -229,14 +229,7 @@ double tx_seconds(const struct tx_run *r);
 int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_params *p, struct err *err);
 /* Removes it unless it is to be kept. NULL is fine. */
 void tx_file_close(struct datafile *f, struct session *ses);
-struct tx_file_row {
-	const char *step;
-	uint64_t records, elapsed_ns;
-	double rate_bytes_per_s;
-	uint64_t service_ns;
-};
 extern const struct field tx_file_fields[];
-void tx_report_written(struct result *res, double bytes_per_s, double synced_bytes_per_s);
 
 /* ---- report.c ---- */
 
@@ -246,8 +239,5 @@ void tx_report(const struct tx_run *r);
 void tx_report_so_far(struct tx_run *r, uint64_t now_ns);
 /* A step of --find. */
 void tx_report_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
-/* What --find found; bad 0: nothing was too many. */
-void tx_report_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
-int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];
