@@ -21,6 +21,7 @@
 #define STREAMED_BLOCK   (1u << 20) /* of zones, where not less, and how many at once */
 #define STREAMED_SMALL   (64u << 10)
 #define STREAMED_LOW     0.995 /* scatter of so few bytes */
+#define RATES_KNOWN      4096
 #define MEAN_PLACES      32
 #define MEAN_PLACES_FLAT 128 /* a part that is not stored may begin anywhere */
 
@@ -219,11 +220,7 @@ static bool is_media_bound(const struct profile *p)
 	       p->cache.read_ahead && fastest(p) < NEAR_INTERFACE * p->path.interface_bytes_per_s;
 }
 
-/*
- * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit
- * with a credit either is right: what the disk gives, or what lasts; and with the device's freezes or without.
- */
-struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
+static struct interval work_out_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
 	double limit = lasting(c->p), rate = truth_rate(c->g, first, end), large, small, low;
 	bool is_striped = c->p->arms.kind == ARMS_INTERLEAVED;
@@ -236,6 +233,29 @@ struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t en
 		rate = large;
 	low = fmin(rate, fmin(large, small));
 	return (struct interval){ STREAMED_LOW * fmin(limit, low), fmax(rate, fmax(large, small)) / STREAMED_LOW };
+}
+
+/*
+ * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit
+ * with a credit either is right: what the disk gives, or what lasts; and with the device's freezes or without. Several
+ * figures ask for the same bytes.
+ */
+struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
+{
+	static struct {
+		const struct geometry *of;
+		uint64_t first, end;
+		struct interval rate;
+	} known[RATES_KNOWN];
+	size_t at = (size_t)(rng_mix(first ^ rng_mix(end)) % RATES_KNOWN);
+
+	if (known[at].of != c->g || known[at].first != first || known[at].end != end) {
+		known[at].rate = work_out_rate(c, first, end);
+		known[at].of = c->g;
+		known[at].first = first;
+		known[at].end = end;
+	}
+	return known[at].rate;
 }
 
 /* Of the very bytes that the figure speaks of. */
@@ -281,7 +301,7 @@ static double added_by_regions(const struct wild_case *c)
 
 /* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there;
  * on what is flat they begin with a request. */
-static struct interval mean_rate(const struct wild_case *c)
+static struct interval work_out_mean(const struct wild_case *c)
 {
 	double mean = wild_number(c->truth, "mean_bytes_per_s"), added = added_by_regions(c);
 	bool is_flat = c->p->kind != DISK_ROTATING;
@@ -311,6 +331,17 @@ static struct interval mean_rate(const struct wild_case *c)
 	if (is_flat || !isfinite(mean))
 		return (struct interval){ 1 / sum.low, 1 / sum.high };
 	return (struct interval){ fmin(mean, 1 / sum.low), fmax(mean, 1 / sum.high) };
+}
+
+static struct interval mean_rate(const struct wild_case *c)
+{
+	static const struct json_t *of; /* whose truth lives as long as the case */
+	static struct interval known;
+
+	if (of != c->truth)
+		known = work_out_mean(c);
+	of = c->truth;
+	return known;
 }
 
 /* The media's, of all that was scanned; where something else limits it there is no truth. */
