@@ -21,11 +21,6 @@ differs() # file, jq filter that changes a sample, figure that has to show it
 	grep -Eq "figures that were computed again from the samples, [0-9]+ are not as they were measured: .*$3" "$dir/out" ||
 		fail "$last: $3 does not show the change"
 }
-changed() # table, row, key: a filter that makes it a tenth larger
-{
-	echo "(.tables.$1 as \$t | [\"tables\", \"$1\", \"rows\", $2, (\$t.columns | map(.key) | index(\"$3\"))]) as \$p | setpath(\$p; getpath(\$p) * 1.1)"
-}
-
 # What programs get is in its tables as it was measured: nothing follows from it.
 mkdir "$dir/files"
 run 0 passes --size=1M --repeat=3 --json="$dir/passes.json" "$dir/files"
@@ -117,11 +112,6 @@ run_sim_of 0
 same "$dir/sim.json" 14
 differs "$dir/sim.json" '.tables.rates as $t | ($t.columns | map(.key) | index("bytes")) as $b | .tables.rates.rows |= map(.[$b] *= 1.1)' \
 	settled_bytes_per_s
-
-# A scan keeps sums of its parts, and with --geometry of its heads.
-run_sim surface --without=files
-same "$dir/sim.json" 3
-differs "$dir/sim.json" "$(changed map 0 worst_ns)" worst_ns
 
 # What has no samples says so and is shown as it is.
 run 0 info "$dir/files" --json="$dir/info.json"

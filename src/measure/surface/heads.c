@@ -368,38 +368,11 @@ void surface_heads_report(struct surface_run *run)
 
 /* ---- and back ---- */
 
-/* How many heads; 0: the document does not show it. */
-static uint32_t take(struct tally v[STRETCHES][HEADS_MOST], const struct result *saved)
-{
-	const struct table *t = result_find_table(saved, "by_head_place");
-	size_t n = t ? t->nrows / STRETCHES : 0;
-
-	for (size_t i = 0; n <= HEADS_MOST && i < n * STRETCHES; i++)
-		table_row(t, i, surface_head_place_fields, &v[i % STRETCHES][i / STRETCHES]);
-	return n <= HEADS_MOST ? (uint32_t)n : 0;
-}
-
 void surface_heads_take(struct surface_run *run, const struct result *state)
 {
-	if (run->heads)
-		(void)take(run->heads->v, state);
-}
+	const struct table *t = result_find_table(state, "by_head_place");
+	size_t n = run->heads && t ? t->nrows : 0;
 
-void surface_heads_again(const struct result *saved, struct result *ret)
-{
-	double turn_ns = figure_number(result_find_figure(saved, "rotation_period_ns"));
-	const struct table *reported = result_find_table(saved, "by_head");
-	cleanup_free struct surface_heads *heads = xcalloc(1, sizeof(*heads));
-
-	heads->map.n = take(heads->v, saved);
-	if (!heads->map.n || !reported || reported->nrows != heads->map.n || !(turn_ns > 0.0))
-		return;
-	for (size_t h = 0; h < heads->map.n; h++) {
-		struct head_row was;
-
-		table_row(reported, h, surface_head_fields, &was); /* which sector is whose is not in the document */
-		heads->row[h].always_places = was.always_places;
-		heads->row[h].unreadable_places = was.unreadable_places;
-	}
-	report_heads(ret, heads, turn_ns);
+	for (size_t i = 0; n <= STRETCHES * HEADS_MOST && i < n - n % STRETCHES; i++)
+		table_row(t, i, surface_head_place_fields, &run->heads->v[i % STRETCHES][i / STRETCHES]);
 }

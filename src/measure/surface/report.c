@@ -423,23 +423,6 @@ static struct surface_cell cell_of(const struct table *map, size_t i)
 	return c;
 }
 
-int surface_anew(const struct result *saved, struct result *ret, struct err *err)
-{
-	const struct table *map = result_find_table(saved, surface_tables[SURFACE_TABLE_MAP].name);
-	struct surface_cell all = { 0 };
-
-	if (!map || !map->nrows)
-		return err_set(err, -ENODATA, "The document has no cells.");
-	for (size_t i = 0; i < map->nrows; i++) {
-		struct surface_cell c = cell_of(map, i);
-
-		add_cell(&all, &c);
-	}
-	report_sums(ret, &all, figure_number(result_find_figure(saved, "rotation_period_ns")));
-	surface_heads_again(saved, ret);
-	return 0;
-}
-
 static bool are_rows_of(const struct surface_run *run, const struct table *slow, uint64_t to_bytes)
 {
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;

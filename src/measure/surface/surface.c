@@ -231,6 +231,5 @@ const struct measure measure_surface = {
 	.plan = surface_plan,
 	.run = surface_run,
 	.screen = &surface_screen,
-	.again = surface_anew,
 	.tables = surface_tables,
 };

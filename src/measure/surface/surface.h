@@ -222,8 +222,6 @@ void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len,
 void surface_heads_report(struct surface_run *run);
 void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was reported last */
 void surface_heads_take(struct surface_run *run, const struct result *state);
-/* For report --again. */
-void surface_heads_again(const struct result *saved, struct result *ret);
 
 /* ---- contents.c ---- */
 
@@ -243,7 +241,6 @@ enum surface_table {
 };
 extern const struct measure_table surface_tables[];
 void surface_report(struct surface_run *run);
-int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
 /* Can a scan up to there have come to a state's tables? Then what they say goes into the run. */
 bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes);
 void surface_take_tables(struct surface_run *run, const struct result *state);
