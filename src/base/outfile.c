@@ -88,19 +88,13 @@ static bool file_is_ours(int fd, enum outfile_kind kind)
 {
 	char part[PART_BYTES + 1];
 	ssize_t n = pread(fd, part, PART_BYTES, 0);
-	struct stat st;
 
 	if (n <= 0)
 		return n == 0;
 	part[n] = '\0';
 	if (strlen(part) != (size_t)n) /* no file of ours has a NUL */
 		return false;
-	if (is_ours(part, kind) || kind != OUTFILE_LOG || fstat(fd, &st) < 0 || st.st_size <= PART_BYTES)
-		return is_ours(part, kind);
-	/* A file that another user's line began may have become ours, too. */
-	n = pread(fd, part, PART_BYTES, st.st_size - PART_BYTES);
-	part[n > 0 ? n : 0] = '\0';
-	return is_log(part);
+	return is_ours(part, kind);
 }
 
 static const char *kind_name(enum outfile_kind kind)

@@ -93,32 +93,18 @@ static int parse_fixed(const char **p, struct fixed *ret)
 	struct fixed f = { .divisor = 1 };
 	const char *at = *p;
 	bool has_digit = false, in_fraction = false;
-	uint64_t zeros = 1; /* 10^(zeros of the fraction that nothing followed yet) */
 
 	for (; is_digit(*at) || (*at == '.' && !in_fraction); at++) {
-		uint64_t step = 10;
-
 		if (*at == '.') {
 			in_fraction = true;
 			continue;
 		}
 		has_digit = true;
-		if (in_fraction && *at == '0') { /* "1.500000000000000000000": trailing zeros change nothing */
-			if (zeros < 1000000000000000000ull)
-				zeros *= 10;
-			else
-				zeros = UINT64_MAX; /* more than fits, if a digit follows */
-			continue;
-		}
-		if (in_fraction && (zeros == UINT64_MAX || __builtin_mul_overflow(zeros, 10, &step)))
-			return -ERANGE;
-		if (in_fraction && __builtin_mul_overflow(f.divisor, step, &f.divisor))
-			return -ERANGE;
-		if (__builtin_mul_overflow(f.mantissa, step, &f.mantissa) ||
+		f.is_fraction |= in_fraction && *at != '0';
+		if ((in_fraction && __builtin_mul_overflow(f.divisor, 10, &f.divisor)) ||
+		    __builtin_mul_overflow(f.mantissa, 10, &f.mantissa) ||
 		    __builtin_add_overflow(f.mantissa, (uint64_t)(*at - '0'), &f.mantissa))
 			return -ERANGE;
-		zeros = 1;
-		f.is_fraction = in_fraction;
 	}
 	if (!has_digit)
 		return -EINVAL;

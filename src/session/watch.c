@@ -14,12 +14,11 @@
 #include "session/groups.h"
 #include "session/internal.h"
 
-#define SECTOR_BYTES  512 /* of the kernel's counters */
 #define STOP_LEAST_NS (100 * NS_PER_MS)
 
 struct host_state {
 	bool is_known;
-	uint64_t steal_ticks, all_ticks, throttles;
+	uint64_t steal_ticks, all_ticks;
 };
 
 struct watch {
@@ -44,24 +43,6 @@ static int64_t read_number(const struct session *ses, const char *path)
 	if (!f || !fgets(line, sizeof(line), f))
 		return -1;
 	return strtoll(line, NULL, 0);
-}
-
-static uint64_t throttle_count(const struct session *ses)
-{
-	uint64_t sum = 0;
-	char path[96];
-
-	for (unsigned cpu = 0; cpu < 4096; cpu++) {
-		int64_t n;
-
-		(void)snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
-		               cpu);
-		n = read_number(ses, path);
-		if (n < 0)
-			break;
-		sum += (uint64_t)n;
-	}
-	return sum;
 }
 
 /* Of all processors since boot. false: not known. */
@@ -99,8 +80,6 @@ static struct host_state host_look(const struct session *ses)
 	struct host_state st = { 0 };
 
 	st.is_known = read_ticks(ses, &st.steal_ticks, &st.all_ticks);
-	if (st.is_known)
-		st.throttles = throttle_count(ses);
 	return st;
 }
 
@@ -171,27 +150,13 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/*
- * What a counter of bytes grew by. The kernel counts sectors in an unsigned long, of 32 bits on some machines: one that
- * fell went round there if it stood in the upper half of those and stands in the lower now. Any other fall is a reset.
- * false: cannot tell.
- */
-static bool counter_grew(uint64_t before, uint64_t now, uint64_t *ret)
-{
-	const uint64_t round = (uint64_t)SECTOR_BYTES << 32;
-
-	if (now < before && !(before < round && before >= round / 2 && now < round / 2))
-		return false;
-	*ret = now < before ? now + round - before : now - before;
-	return true;
-}
-
-/* From one look to the next. false: cannot tell. */
+/* From one look to the next. false: a counter fell, so it was reset. */
 static bool io_between(const struct device_io *before, const struct device_io *now, uint64_t *ret_read,
                        uint64_t *ret_written)
 {
-	return counter_grew(before->read_bytes, now->read_bytes, ret_read) &&
-	       counter_grew(before->written_bytes, now->written_bytes, ret_written);
+	*ret_read = now->read_bytes - before->read_bytes;
+	*ret_written = now->written_bytes - before->written_bytes;
+	return now->read_bytes >= before->read_bytes && now->written_bytes >= before->written_bytes;
 }
 
 /* Own I/O of all targets on the disk of device i. */
@@ -328,10 +293,6 @@ static void check_host(const struct watch *w, const struct session *ses)
 			ses->res, "steal",
 			"The hypervisor took %.1f %% of the CPU time away during the run: latencies may be too long; repeat on a quieter host.",
 			100.0 * steal);
-	if (now.throttles > w->host.throttles)
-		result_notice(ses->res, "thermal",
-		              "The CPU throttled itself for heat during the run; times: %" PRIu64 ".",
-		              now.throttles - w->host.throttles);
 }
 
 void watch_end(struct watch *w, const struct session *ses)
@@ -374,8 +335,6 @@ static void note_link(const struct session *ses, const struct device *dev)
 
 void watch_settings(const struct session *ses)
 {
-	int64_t limit, max;
-
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
@@ -386,12 +345,6 @@ void watch_settings(const struct session *ses)
 				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
 				dev->disk, dev->queue.scheduler);
 	}
-	if (clock_is_virtual(ses->env->clk))
-		return;
-	groups_report_limits(ses);
-	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
-	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
-	if (limit > 0 && max > 0 && limit < max - max / 20)
-		result_notice(ses->res, "cpu-frequency", "The CPU is limited to %" PRId64 " of %" PRId64 " MHz.",
-		              limit / 1000, max / 1000);
+	if (!clock_is_virtual(ses->env->clk))
+		groups_report_limits(ses);
 }

@@ -163,15 +163,13 @@ static void jump(void *arg)
 	sim_foreign_io(j->sd, &(struct device_io){ .read_bytes = j->by_bytes });
 }
 
-/* A counter that was reset shows nothing, one that went round at 2^32 sectors all the same. */
-TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
+/* A counter that was reset shows nothing. */
+TEST(a_counter_that_fell_is_no_read_of_others)
 {
-	const uint64_t round = 512ull << 32, gib = 1ull << 30;
+	const uint64_t gib = 1ull << 30;
 	struct jump v[] = {
 		{ .before_bytes = gib, .by_bytes = gib, .notices = 1 },
 		{ .before_bytes = 64 * gib, .by_bytes = 0 - 64 * gib, .notices = 0 },
-		{ .before_bytes = 8 * round, .by_bytes = 0 - 8 * round, .notices = 0 },
-		{ .before_bytes = round - gib, .by_bytes = 0 - round + gib, .notices = 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
