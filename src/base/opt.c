@@ -192,12 +192,6 @@ static int parse_f64(const struct opt *o, const char *text, double *ret, struct 
 	return r;
 }
 
-static void add_str(struct strs *strs, const char *text)
-{
-	strs->v = xgrow(strs->v, strs->n + 1, sizeof(*strs->v));
-	strs->v[strs->n++] = text;
-}
-
 static int parse_sizes(const struct opt *o, const char *text, struct sizes *ret, struct err *err)
 {
 	const char *dash = strchr(text, '-');
@@ -231,7 +225,7 @@ static int parse_text(const struct opt *o, const char *text, void *member, struc
 	if (o->choices && parse_list(o, text, err) < 0)
 		return -EINVAL;
 	if (o->type == OPT_TYPE_STRS)
-		add_str(member, text);
+		xappend(((struct strs *)member)->v, ((struct strs *)member)->n, text);
 	else
 		*(const char **)member = text;
 	return 0;

@@ -21,11 +21,6 @@
 
 /* ---- whose is it ---- */
 
-static bool is_between(const char *c, const char *set)
-{
-	return *c && strchr(set, *c);
-}
-
 /* {"schema": "platter-result", or -progress, with any white space between; of one line, as --jsonl writes, or not. */
 static bool is_document(const char *head, bool is_line)
 {
@@ -33,7 +28,7 @@ static bool is_document(const char *head, bool is_line)
 	bool has_newline = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		for (; is_between(head, " \t\r\n"); head++)
+		for (; *head && strchr(" \t\r\n", *head); head++)
 			has_newline = has_newline || *head == '\n';
 		if (strncmp(head, parts[i], strlen(parts[i])) != 0)
 			return false;

@@ -16,3 +16,5 @@ void *xaligned(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1
 void *xgrow(void *v, size_t n, size_t size) __attribute__((returns_nonnull));
 /* v of n with room for one more. Arrays double, so that n alone shows when one is full. */
 void *xmore(void *v, size_t n, size_t size);
+/* Behind the n elements of such an array, both of which are lvalues. */
+#define xappend(v, n, ...) ((v) = xmore((v), (n), sizeof(*(v))), (v)[(n)++] = (__VA_ARGS__))

@@ -41,11 +41,6 @@ static bool has_series(const struct run *run)
 	return run->p.jsonl && run->p.progress == PROGRESS_JSON;
 }
 
-static bool wants_requests(const struct run *run)
-{
-	return run->requests || has_series(run);
-}
-
 static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
 {
 	struct run *run = arg;
@@ -229,18 +224,13 @@ static void note_idle_options(const struct run *run, struct result *res)
 		              run->m->name);
 }
 
-static bool is_saved_by_run(enum outfile_kind kind)
-{
-	return kind == OUTFILE_STATE || kind == OUTFILE_MAPFILE;
-}
-
 /* What the run itself has saved, and the last time could not. */
 static void note_unsaved(struct run *run)
 {
 	struct err err = { 0 };
 
 	for (const struct outfile *f = run->p.common.files.first; f; f = f->next)
-		if (f->trouble < 0 && is_saved_by_run(f->kind))
+		if (f->trouble < 0 && (f->kind == OUTFILE_STATE || f->kind == OUTFILE_MAPFILE))
 			note_failure(run,
 			             err_set(&err, f->trouble, "--%s: %s could not be saved (%s); make room.",
 			                     f->option, f->path, err_name(f->trouble)),
@@ -292,7 +282,7 @@ int run_execute(struct run *run, struct result **ret_res)
 		           .map = run->progress ? on_map : NULL,
 		           .warn = on_warn,
 		           .log = on_log,
-		           .request = wants_requests(run) ? on_request : NULL,
+		           .request = run->requests || has_series(run) ? on_request : NULL,
 		           .arg = run },
 	};
 	struct result *res = NULL;

@@ -44,9 +44,8 @@ static void free_parsed(struct run *run)
 static void note_options(struct run *run, const struct opt *opts, const void *params)
 {
 	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
-		run->options = xgrow(run->options, run->noptions + 1, sizeof(*run->options));
-		run->options[run->noptions++] =
-			(struct option_value){ .name = xmust(strdup(o->name)), .text = opt_value_text(o, params) };
+		xappend(run->options, run->noptions,
+		        (struct option_value){ .name = xmust(strdup(o->name)), .text = opt_value_text(o, params) });
 	}
 }
 
@@ -78,8 +77,7 @@ static void note_outputs(struct run *run)
 	struct strs *names = &run->p.common.consent.outputs;
 
 	for (const struct outfile *f = run->p.common.files.first; f; f = f->next) {
-		names->v = xgrow(names->v, names->n + 1, sizeof(*names->v));
-		names->v[names->n++] = f->path;
+		xappend(names->v, names->n, f->path);
 	}
 }
 

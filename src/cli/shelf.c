@@ -27,9 +27,7 @@ static int shelf_put(void *arg, struct result *res, struct err *err)
 	struct shelf *s = arg;
 
 	(void)err;
-	if ((s->n & (s->n - 1)) == 0)
-		s->v = xgrow(s->v, s->n ? 2 * s->n : 1, sizeof(*s->v));
-	s->v[s->n++] = res;
+	xappend(s->v, s->n, res);
 	return 0;
 }
 

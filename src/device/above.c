@@ -24,8 +24,7 @@
 
 static bool add(struct segments *ret, const struct segment *s)
 {
-	ret->v = xgrow(ret->v, ret->n + 1, sizeof(*ret->v));
-	ret->v[ret->n++] = *s;
+	xappend(ret->v, ret->n, *s);
 	return true;
 }
 

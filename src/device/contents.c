@@ -31,14 +31,12 @@ static void settle(struct search *s, const struct sys_block *b, const char *on, 
 		if (s->v[i].rdev == b->rdev)
 			g = &s->v[i];
 	if (!g) {
-		s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
-		g = &s->v[s->n++];
-		*g = (struct ground){ .rdev = b->rdev };
+		xappend(s->v, s->n, (struct ground){ .rdev = b->rdev });
+		g = &s->v[s->n - 1];
 		text_copy(g->name, sizeof(g->name), b->name);
 		text_copy(g->on, sizeof(g->on), on);
 	}
-	g->v = xgrow(g->v, g->n + 1, sizeof(*g->v));
-	g->v[g->n++] = *p;
+	xappend(g->v, g->n, *p);
 }
 
 /* A piece of a device, and what of it lies below the others. */
@@ -52,12 +50,6 @@ struct levels { /* still to be looked at */
 	struct level *v;
 	size_t n;
 };
-
-static void push(struct levels *l, const struct level *what)
-{
-	l->v = xgrow(l->v, l->n + 1, sizeof(*l->v));
-	l->v[l->n++] = *what;
-}
 
 static void go_up(char on[160], const char *above)
 {
@@ -99,7 +91,7 @@ static void rise(struct search *s, struct levels *todo, const struct level *at, 
 			return;
 		up.p = (struct piece){ upper, upper + bytes, at->p.origin + (first - at->p.first), false };
 		if (is_data)
-			push(todo, &up);
+			xappend(todo->v, todo->n, up);
 		else
 			leftover(s, &up, upper, upper + bytes, CONTENT_PARITY, "");
 	}
@@ -213,7 +205,7 @@ int content_find(void *ctx, const struct device *dev, const struct content_quest
 	for (size_t i = 0; i < q->n && r == 0; i++) {
 		first.p = (struct piece){ q->places[i].first_byte, q->places[i].first_byte + q->places[i].bytes,
 			                  q->places[i].first_byte, false };
-		push(&todo, &first);
+		xappend(todo.v, todo.n, first);
 		while (todo.n) {
 			struct level at = todo.v[--todo.n];
 

@@ -66,11 +66,6 @@ static void ask(struct decision *d, const char *sentence, const char *option, co
 		str_add(d->options, sizeof(d->options), "%s", text);
 }
 
-static bool names_root(const struct finding *f)
-{
-	return f->kind == FINDING_MOUNT && strcmp(f->where, "/") == 0;
-}
-
 static void find_barriers(const struct device *dev, const struct survey *s, struct reasons *r)
 {
 	struct err empty = { 0 };
@@ -81,7 +76,8 @@ static void find_barriers(const struct device *dev, const struct survey *s, stru
 	if (device_check_capacity(dev, &empty) < 0)
 		add_reason(r, -EPERM, empty.text);
 	for (size_t i = 0; i < s->n; i++) {
-		if (names_root(&s->v[i])) { /* other mounts of that disk are not news then */
+		if (s->v[i].kind == FINDING_MOUNT &&
+		    strcmp(s->v[i].where, "/") == 0) { /* other mounts of that disk are not news then */
 			add_reason(r, -EBUSY, finding_text(&s->v[i], sentence, sizeof(sentence)));
 			return;
 		}

@@ -33,12 +33,6 @@ struct wants {
 	size_t n;
 };
 
-static void want(struct wants *w, const struct want *what)
-{
-	w->v = xgrow(w->v, w->n + 1, sizeof(*w->v));
-	w->v[w->n++] = *what;
-}
-
 /* ---- GETFSMAP ---- */
 
 static uint32_t kernel_dev(dev_t dev)
@@ -62,12 +56,13 @@ static void take_record(struct ground *g, struct contents *c, struct wants *w, c
 		content_list_add(c, g, p, first, end, rec->fmr_owner == FMR_OWN_FREE ? CONTENT_FREE : CONTENT_METADATA,
 		                 NULL, UINT64_MAX);
 	else
-		want(w, &(struct want){ .p = p,
-		                        .first = first,
-		                        .end = end,
-		                        .inode = is_special ? 0 : rec->fmr_owner,
-		                        .is_fork = (rec->fmr_flags & (FMR_OF_ATTR_FORK | FMR_OF_EXTENT_MAP)) != 0,
-		                        .file_bytes = rec->fmr_offset + (first - rec->fmr_physical) });
+		xappend(w->v, w->n,
+		        (struct want){ .p = p,
+		                       .first = first,
+		                       .end = end,
+		                       .inode = is_special ? 0 : rec->fmr_owner,
+		                       .is_fork = (rec->fmr_flags & (FMR_OF_ATTR_FORK | FMR_OF_EXTENT_MAP)) != 0,
+		                       .file_bytes = rec->fmr_offset + (first - rec->fmr_physical) });
 }
 
 /* False: this file system does not know the question. */
@@ -209,7 +204,7 @@ void extents_find(const struct content_question *q, struct ground *g, struct con
 
 		p->is_known = ask_fsmap(fd, g, c, &w, p);
 		if (!p->is_known)
-			want(&w, &(struct want){ .p = p, .first = p->first, .end = p->end });
+			xappend(w.v, w.n, (struct want){ .p = p, .first = p->first, .end = p->end });
 	}
 	walk(q, g, c, &w);
 	rest = q->is_over && q->is_over(q->arg) ? CONTENT_UNKNOWN : CONTENT_UNNAMED; /* not all files were asked */

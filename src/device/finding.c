@@ -19,8 +19,7 @@ void survey_add(struct survey *s, enum finding_kind kind, const char *on, const 
 		if (s->v[i].kind == kind && strcmp(s->v[i].on, f.on) == 0 && strcmp(s->v[i].what, f.what) == 0 &&
 		    strcmp(s->v[i].where, f.where) == 0)
 			return;
-	s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
-	s->v[s->n++] = f;
+	xappend(s->v, s->n, f);
 }
 
 void survey_done(struct survey *s)

@@ -99,12 +99,6 @@ struct extents {
 	size_t n;
 };
 
-static void add_extent(struct extents *x, const struct media_extent *e)
-{
-	x->v = xmore(x->v, x->n, sizeof(*x->v));
-	x->v[x->n++] = *e;
-}
-
 /* 0, or what FIEMAP answers. */
 static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
 {
@@ -123,8 +117,8 @@ static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
 		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
 			const struct fiemap_extent *e = &map->fm_extents[i];
 
-			add_extent(x,
-			           &(struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length, e->fe_flags });
+			xappend(x->v, x->n,
+			        (struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length, e->fe_flags });
 			is_last = e->fe_flags & FIEMAP_EXTENT_LAST;
 			at = e->fe_logical + e->fe_length;
 		}
@@ -144,9 +138,10 @@ static int ask_holes(int fd, uint64_t first, uint64_t end, struct extents *x)
 		hole = lseek(fd, data, SEEK_HOLE);
 		if (hole <= data)
 			return hole < 0 ? -errno : 0;
-		add_extent(x, &(struct media_extent){ .logical = (uint64_t)data,
-		                                      .bytes = (uint64_t)(hole - data),
-		                                      .flags = FIEMAP_EXTENT_UNKNOWN });
+		xappend(x->v, x->n,
+		        (struct media_extent){ .logical = (uint64_t)data,
+		                               .bytes = (uint64_t)(hole - data),
+		                               .flags = FIEMAP_EXTENT_UNKNOWN });
 		at = (uint64_t)hole;
 	}
 	return 0;

@@ -133,8 +133,7 @@ static void add_edge(struct stack *s, size_t upper, size_t lower)
 		               s->v[lower].b.name);
 		return;
 	}
-	s->edges = xgrow(s->edges, s->nedges + 1, sizeof(*s->edges));
-	s->edges[s->nedges++] = (struct stack_edge){ upper, lower };
+	xappend(s->edges, s->nedges, (struct stack_edge){ upper, lower });
 	if (s->v[lower].b.rdev != 0 && s->v[lower].rel != REL_GROUND)
 		s->v[upper].is_bottom = false;
 }

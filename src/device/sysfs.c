@@ -231,8 +231,7 @@ struct sys_list sys_list(const char *root, const char *fmt, ...)
 	while (d && (e = readdir(d)) != NULL && ret.n < NAMES_MAX) {
 		if (e->d_name[0] == '.')
 			continue;
-		ret.v = xgrow(ret.v, ret.n + 1, sizeof(*ret.v));
-		ret.v[ret.n++] = xmust(strdup(e->d_name));
+		xappend(ret.v, ret.n, xmust(strdup(e->d_name)));
 	}
 	if (d)
 		(void)closedir(d); /* it was only read */

@@ -49,8 +49,7 @@ static void add(struct changes *c, const char *what, const char *before, const c
 	       (strcmp(c->v[at].what, what) != 0 || memcmp(c->v[at].texts, one.texts, sizeof(one.texts)) != 0))
 		at++;
 	if (at == c->n) {
-		c->v = xmore(c->v, c->n, sizeof(*c->v));
-		c->v[c->n++] = one;
+		xappend(c->v, c->n, one);
 	}
 	known = &c->v[at];
 	known->disks++;

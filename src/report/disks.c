@@ -124,8 +124,7 @@ void fleet_find(const struct fleet *f, struct fleet_disk *d, enum fleet_state st
 	va_start(ap, fmt);
 	(void)vsnprintf(one.text, sizeof(one.text), fmt, ap);
 	va_end(ap);
-	d->findings = xgrow(d->findings, d->nfindings + 1, sizeof(*d->findings));
-	d->findings[d->nfindings++] = one;
+	xappend(d->findings, d->nfindings, one);
 }
 
 double fleet_sure_percent(const struct fleet_finding *one)

@@ -140,12 +140,6 @@ struct own_trend {
 	size_t n;
 };
 
-static void add_leaning(struct own_trend *own, const struct figure *f)
-{
-	own->leaning = xgrow(own->leaning, own->n + 1, sizeof(*own->leaning));
-	own->leaning[own->n++] = (struct leaning){ own->disk, f };
-}
-
 static bool is_leaning(const struct own_trend *own, const struct fleet_disk *d, const char *measurement,
                        const char *figure)
 {
@@ -168,7 +162,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 	if (!f || figure_role(f) != FIGURE_MEASURED)
 		return;
 	if (row->p < LEANS && strcmp(figure_judge(f, row->per_year_percent), "worse") == 0)
-		add_leaning(own, f);
+		xappend(own->leaning, own->n, (struct leaning){ own->disk, f });
 	if (strcmp(row->verdict, "worse") != 0)
 		return;
 	trend_text(text, sizeof(text), label_or_name(f->label, f->name), row);

@@ -212,8 +212,7 @@ static void keep_trend(void *arg, const struct trend_row *row)
 {
 	struct trends *t = arg;
 
-	t->v = xgrow(t->v, t->n + 1, sizeof(*t->v));
-	t->v[t->n++] = *row;
+	xappend(t->v, t->n, *row);
 }
 
 static const char *value_text(char *buf, size_t len, enum unit unit, double value)

@@ -15,11 +15,6 @@
 
 /* ---- documents ---- */
 
-static bool is_later(const struct result *a, const struct result *b)
-{
-	return strcmp(a->head.started ? a->head.started : "", b->head.started ? b->head.started : "") > 0;
-}
-
 /* Among the documents of the same test the latest that came to its end: a directory may hold many. */
 static const struct result *latest_match(const struct result *const *v, size_t n, const struct result *like, char *why)
 {
@@ -29,7 +24,7 @@ static const struct result *latest_match(const struct result *const *v, size_t n
 	for (size_t i = 0; i < n; i++) {
 		enum alike how = alike(like, v[i], reason);
 
-		if (how == ALIKE && alike_outcome(v[i]) >= 0 && (!best || is_later(v[i], best)))
+		if (how == ALIKE && alike_outcome(v[i]) >= 0 && (!best || alike_by_date(&v[i], &best) > 0))
 			best = v[i];
 		if (why && how == OTHER_OPTIONS)
 			(void)snprintf(why, WHY_TEXT, "%s", reason);

@@ -98,8 +98,7 @@ static double bar_place(struct plot_data *d, const struct table *t, size_t row, 
 			free(name);
 			return (double)i;
 		}
-	d->names = xgrow(d->names, d->nnames + 1, sizeof(*d->names));
-	d->names[d->nnames++] = name;
+	xappend(d->names, d->nnames, name);
 	return (double)(d->nnames - 1);
 }
 
@@ -128,8 +127,7 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 			str_list(full, sizeof(full), part[0] ? ", " : "", "%s", part);
 		}
 		s = series_of(d, full, document);
-		s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
-		s->v[s->n++] = p;
+		xappend(s->v, s->n, p);
 	}
 }
 

@@ -40,19 +40,13 @@ void scatter_add(struct scatter *s, const char *measurement, const char *figure,
 {
 	if (!(variance > 0.0) || !(df > 0.0))
 		return;
-	s->v = xmore(s->v, s->n, sizeof(*s->v));
-	s->v[s->n++] = (struct look){ measurement, figure, variance, df };
+	xappend(s->v, s->n, (struct look){ measurement, figure, variance, df });
 }
 
 /* Of chi-squared by its degrees of freedom: mean and deviation of the cube root. */
 static double root_mean(double df)
 {
 	return 1.0 - 2.0 / (9.0 * df);
-}
-
-static double root_deviation(double df)
-{
-	return sqrt(2.0 / (9.0 * df));
 }
 
 struct prior scatter_prior(const struct scatter *s, const char *measurement, const char *figure)
@@ -74,7 +68,7 @@ struct prior scatter_prior(const struct scatter *s, const char *measurement, con
 	for (size_t i = 0; i < s->n; i++)
 		if (strcmp(s->v[i].figure, figure) == 0 && strcmp(s->v[i].measurement, measurement) == 0)
 			x[n++] = (cbrt(s->v[i].variance / p.variance) - root_mean(s->v[i].df)) /
-			         root_deviation(s->v[i].df);
+			         sqrt(2.0 / (9.0 * s->v[i].df));
 	wider = pow(stats_qn(x, n), 2.0) - 1.0;
 	usual = stats_median(df, n);
 	all *= 1.0 - 1.0 / (double)n; /* of the others */

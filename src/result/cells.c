@@ -165,8 +165,7 @@ void result_target(struct result *res, const void *target_struct, const struct f
 	t.cells = xmust(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
 	for (size_t i = 0; i < t.n; i++)
 		t.cells[i] = cell_of_member(target_struct, fields[i].type, fields[i].offset);
-	res->targets = xmore(res->targets, res->ntargets, sizeof(*res->targets));
-	res->targets[res->ntargets++] = t;
+	xappend(res->targets, res->ntargets, t);
 }
 
 const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type)

@@ -291,8 +291,7 @@ static void load_targets(struct reader *rd, const json_t *root, struct result *r
 		enter(rd, "targets");
 		if (!is_object(rd, value))
 			return;
-		res->targets = xmore(res->targets, res->ntargets, sizeof(*res->targets));
-		res->targets[res->ntargets++] = target_from(value);
+		xappend(res->targets, res->ntargets, target_from(value));
 	}
 }
 
@@ -458,8 +457,7 @@ static void load_faults(struct reader *rd, const json_t *root, struct result *re
 		struct fault_total total = { .name = result_strdup(name) };
 
 		read_u64(rd, totals, name, &total.n);
-		res->fault_totals = xmore(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
-		res->fault_totals[res->nfault_totals++] = total;
+		xappend(res->fault_totals, res->nfault_totals, total);
 	}
 }
 

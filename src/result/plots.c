@@ -8,21 +8,21 @@
 
 void result_plot(struct result *res, const struct plot_decl *plot)
 {
-	res->plots = xmore(res->plots, res->nplots, sizeof(*res->plots));
-	res->plots[res->nplots++] = (struct plot){
-		.name = result_strdup(plot->name),
-		.see = result_strdup(plot->see),
-		.kind = result_strdup(plot->kind),
-		.title = result_strdup(plot->title),
-		.table = result_strdup(plot->table),
-		.x = result_strdup(plot->x),
-		.y = result_strdup(plot->y),
-		.series = result_strdup(plot->series),
-		.low = result_strdup(plot->low),
-		.high = result_strdup(plot->high),
-		.dots = result_strdup(plot->dots),
-		.marks = result_strdup(plot->marks),
-	};
+	xappend(res->plots, res->nplots,
+	        (struct plot){
+			.name = result_strdup(plot->name),
+			.see = result_strdup(plot->see),
+			.kind = result_strdup(plot->kind),
+			.title = result_strdup(plot->title),
+			.table = result_strdup(plot->table),
+			.x = result_strdup(plot->x),
+			.y = result_strdup(plot->y),
+			.series = result_strdup(plot->series),
+			.low = result_strdup(plot->low),
+			.high = result_strdup(plot->high),
+			.dots = result_strdup(plot->dots),
+			.marks = result_strdup(plot->marks),
+		});
 }
 
 int result_plot_kind(const char *name)

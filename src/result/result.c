@@ -17,8 +17,7 @@
 void result_argv(struct result *res, const char *const *argv, size_t argc)
 {
 	for (size_t i = 0; i < argc; i++) {
-		res->head.argv = xmore(res->head.argv, res->head.argc, sizeof(*res->head.argv));
-		res->head.argv[res->head.argc++] = result_strdup(argv[i]);
+		xappend(res->head.argv, res->head.argc, result_strdup(argv[i]));
 	}
 }
 
@@ -234,8 +233,7 @@ struct table *result_table(struct result *res, const char *name, const char *tit
 	t->owner = res;
 	t->ncolumns = fields_count(fields);
 	t->columns = columns_new(fields, t->ncolumns);
-	res->tables = xmore(res->tables, res->ntables, sizeof(struct table *));
-	res->tables[res->ntables++] = t;
+	xappend(res->tables, res->ntables, t);
 	return t;
 }
 
@@ -454,8 +452,7 @@ static void fault_total_add(struct result *res, const char *name)
 			res->fault_totals[i].n++;
 			return;
 		}
-	res->fault_totals = xmore(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
-	res->fault_totals[res->nfault_totals++] = (struct fault_total){ .name = result_strdup(name), .n = 1 };
+	xappend(res->fault_totals, res->nfault_totals, (struct fault_total){ .name = result_strdup(name), .n = 1 });
 }
 
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
@@ -466,16 +463,16 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 	fault_total_add(res, name ? name : "short");
 	if (res->nfaults >= RESULT_FAULTS_MAX)
 		return;
-	res->faults = xmore(res->faults, res->nfaults, sizeof(*res->faults));
-	res->faults[res->nfaults++] = (struct result_fault){
-		.target = result_strdup(target),
-		.op = result_strdup(op),
-		.offset_bytes = offset_bytes,
-		.length_bytes = length_bytes,
-		.result = result,
-		.errno_name = result_strdup(name),
-		.time_s = time_s,
-	};
+	xappend(res->faults, res->nfaults,
+	        (struct result_fault){
+			.target = result_strdup(target),
+			.op = result_strdup(op),
+			.offset_bytes = offset_bytes,
+			.length_bytes = length_bytes,
+			.result = result,
+			.errno_name = result_strdup(name),
+			.time_s = time_s,
+		});
 }
 
 /* Of the file system, or of the kernel: no disk has seen such a request. */
@@ -549,8 +546,7 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 		free(text);
 		text = result_strdup("There was more of this than is listed.");
 	}
-	res->notices = xmore(res->notices, res->nnotices, sizeof(*res->notices));
-	res->notices[res->nnotices++] = (struct notice){ .code = result_strdup(code), .text = text };
+	xappend(res->notices, res->nnotices, (struct notice){ .code = result_strdup(code), .text = text });
 	text = NULL;
 }
 

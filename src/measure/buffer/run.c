@@ -95,13 +95,13 @@ void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, doubl
 
 	if (!isfinite(ns))
 		return;
-	s->v = xmore(s->v, s->n, sizeof(*s->v));
-	s->v[s->n++] = (struct buffer_sample){ .test = buffer_test_names[test],
-		                               .at = at,
-		                               .access_ns = (uint64_t)ns,
-		                               .len_bytes = len_bytes,
-		                               .distance_bytes = (1u << test & IN_BYTES) ? (double)at : (double)NAN,
-		                               .others = (1u << test & IN_OTHERS) ? (double)at : (double)NAN };
+	xappend(s->v, s->n,
+	        (struct buffer_sample){ .test = buffer_test_names[test],
+	                                .at = at,
+	                                .access_ns = (uint64_t)ns,
+	                                .len_bytes = len_bytes,
+	                                .distance_bytes = (1u << test & IN_BYTES) ? (double)at : (double)NAN,
+	                                .others = (1u << test & IN_OTHERS) ? (double)at : (double)NAN });
 }
 
 /* ---- places ---- */

@@ -60,15 +60,10 @@ static unsigned __int128 occupied(const struct ring *r, uint64_t now_ns)
 	return bytes;
 }
 
-static unsigned __int128 endless(const struct ring *r, uint64_t now_ns)
-{
-	return due(r, now_ns) - r->done_bytes - r->lost_bytes;
-}
-
 /* Both ledgers rise between completions, so they peak just before one (or at the end). */
 static void note_peaks(struct ring *r, uint64_t now_ns)
 {
-	unsigned __int128 full = occupied(r, now_ns), owed = endless(r, now_ns);
+	unsigned __int128 full = occupied(r, now_ns), owed = due(r, now_ns) - r->done_bytes - r->lost_bytes;
 
 	if (full > r->peak_bytes) {
 		r->peak_bytes = full;

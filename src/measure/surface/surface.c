@@ -111,16 +111,6 @@ static int run_init(struct surface_run *run, struct err *err)
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 
-static bool goes_on(const struct surface_run *run)
-{
-	return !surface_is_over(run) && (surface_is_unfinished(run) || surface_sample_goes_on(run));
-}
-
-static int scan_some(struct surface_run *run, struct err *err)
-{
-	return surface_sample_goes_on(run) ? surface_sample_leg(run, err) : surface_scan_leg(run, err);
-}
-
 static int surface_run(struct session *ses, const void *params, struct err *err)
 {
 	struct surface_run *run = xcalloc(1, sizeof(*run));
@@ -130,10 +120,12 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	run->p = params;
 	run->later.sample = run->p->sample ? xcalloc(1, sizeof(*run->later.sample)) : NULL;
 	r = run_init(run, err);
-	while (r == 0 && goes_on(run)) {
+	while (r == 0 && !surface_is_over(run) && (surface_is_unfinished(run) || surface_sample_goes_on(run))) {
 		bool is_read = surface_is_written(run);
 
-		r = is_read ? scan_some(run, err) : surface_burn_leg(run, err);
+		r = !is_read                      ? surface_burn_leg(run, err)
+		    : surface_sample_goes_on(run) ? surface_sample_leg(run, err)
+		                                  : surface_scan_leg(run, err);
 		declare_plots(run);
 		if (r == 0 && is_read && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))

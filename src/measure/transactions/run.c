@@ -215,8 +215,7 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 		j = xcalloc(1, sizeof(*j));
 		j->index = r->jobs.n;
 		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
-		r->jobs.v = xmore(r->jobs.v, r->jobs.n, sizeof(*r->jobs.v));
-		r->jobs.v[r->jobs.n++] = j;
+		xappend(r->jobs.v, r->jobs.n, j);
 	}
 	j->class = class;
 	r->jobs.live++;

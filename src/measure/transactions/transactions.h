@@ -116,7 +116,7 @@ struct tx_jobs {
 	struct tx_job **v; /* all that were ever made */
 	size_t n, live;
 	struct tx_job **heap; /* by wake_ns */
-	size_t nheap, heap_room;
+	size_t nheap;
 	struct tx_job *ready, **ready_end; /* want a request */
 	struct tx_job *idle;               /* may be used again */
 };
