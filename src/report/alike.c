@@ -110,14 +110,6 @@ static int members(const struct target_info *a, const struct target_info *b, con
 	return -1;
 }
 
-static bool is_file(const struct target_info *t)
-{
-	char buf[CELL_TEXT];
-	const char *kind = member_text(t, "kind", buf);
-
-	return kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
-}
-
 static bool is_same_target(const struct result *res_a, const struct result *res_b, size_t i, char *why)
 {
 	const struct target_info *a = &res_a->targets[i], *b = &res_b->targets[i];
@@ -132,7 +124,7 @@ static bool is_same_target(const struct result *res_a, const struct result *res_
 		if (members(a, b, must_equal[k], why) < 0)
 			return false;
 	/* A file is one of many on its disk. A block device is as large as it is; a file may grow. */
-	if (members(a, b, is_file(a) ? "path" : "size_bytes", why) < 0)
+	if (members(a, b, target_is_file(a) ? "path" : "size_bytes", why) < 0)
 		return false;
 	result_names(res_a, i, &x);
 	result_names(res_b, i, &y);
@@ -286,7 +278,7 @@ const char *alike_disk_text(const struct result *res, char *buf)
 	if (res->ntargets == 0)
 		return "";
 	result_names(res, 0, &names);
-	if (!is_file(&res->targets[0]))
+	if (!target_is_file(&res->targets[0]))
 		text = disk_lasting_name(&names, &which);
 	if (text || !names.place)
 		return text ?: names.model ?: "";

@@ -4,12 +4,11 @@
  * in RFC 4180, lines end in LF as Unix tools want them; base units, the key (with its unit) is the heading. Text that a
  * spreadsheet would take for a formula gets an apostrophe in front: model names come from strangers' disks.
  */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/report.h"
+#include "report/printer.h"
 
 /* Quoted where it has to be. Lines and tabs stay: programs read them back. */
 static void put_text(FILE *out, const char *text)
@@ -127,7 +126,5 @@ int report_csv(FILE *out, const struct result *const *res, size_t n)
 		for (size_t k = 0; k < res[i]->ntables; k++)
 			put_table(out, res[i], res[i]->tables[k], n == 1);
 	}
-	if (fflush(out) || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return report_end(out);
 }

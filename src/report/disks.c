@@ -47,13 +47,6 @@ const struct result *fleet_first(const struct fleet_disk *d, const char *measure
 
 /* ---- division ---- */
 
-static bool has_row(const struct result *res)
-{
-	const char *kind = alike_text(res, "kind");
-
-	return alike_is_one_disk(res) && !(kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0));
-}
-
 struct fleet *fleet_divide(const struct result *const *res, size_t n)
 {
 	struct fleet *f = xcalloc(1, sizeof(*f));
@@ -63,7 +56,7 @@ struct fleet *fleet_divide(const struct result *const *res, size_t n)
 
 	f->scatter = scatter_new();
 	for (size_t i = 0; i < n; i++)
-		if (has_row(res[i]))
+		if (alike_is_one_disk(res[i]) && !target_is_file(res[i]->targets))
 			by_date[kept++] = res[i];
 	f->without_row = n - kept;
 	f->nsorted = kept;

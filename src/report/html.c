@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/shell.h"
+#include "base/xalloc.h"
 #include "report/html.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -246,35 +248,23 @@ void html_notices(FILE *out, const struct result *res)
 	(void)fputs("</table></div>\n", out);
 }
 
-/* A word as a shell would take it. */
-static void shell_word(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-	bool is_plain = word[0] && word[strspn(word, plain)] == '\0';
-
-	(void)fputs(is_plain ? "" : "&#39;", out);
-	for (size_t n; *word; word += n + (word[n] == '\'')) {
-		n = strcspn(word, "'");
-		markup(out, word[n] ? "%.*s&#39;\\&#39;&#39;" : "%.*s", (int)n, word);
-	}
-	(void)fputs(is_plain ? "" : "&#39;", out);
-}
-
 /* Everything that is needed to repeat the run. */
 static void settings(FILE *out, const struct result *res)
 {
 	const struct result_head *h = &res->head;
+	cleanup_free char *words = NULL;
+	size_t len;
+	FILE *f;
 
 	if (!h->argc && !h->noptions)
 		return; /* made of documents, not measured */
-	(void)fputs("<h3>To repeat this run</h3><pre>", out);
-	for (size_t i = 0; i < h->argc; i++) {
-		(void)fputs(i ? " " : "", out);
-		shell_word(out, h->argv[i]);
-	}
+	f = xmust(open_memstream(&words, &len));
+	for (size_t i = 0; i < h->argc; i++)
+		shell_put_word(f, h->argv[i]);
+	(void)xmust(fclose(f) == 0 ? words : NULL);
 	markup(out,
-	       " --seed=%llu</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">",
-	       (unsigned long long)h->seed);
+	       "<h3>To repeat this run</h3><pre>%s --seed=%llu</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">",
+	       words + (*words == ' '), (unsigned long long)h->seed);
 	for (size_t i = 0; i < h->noptions; i++)
 		if (h->options[i].text && h->options[i].text[0]) /* else it was not given, and has no default */
 			markup(out, "<tr><th>--%s</th><td>%s</td></tr>", h->options[i].name, h->options[i].text);
@@ -373,8 +363,7 @@ void html_sections(FILE *out, const struct result *const *res, size_t n)
 int html_end(FILE *out)
 {
 	(void)fputs("</body></html>\n", out);
-	errno = 0;
-	return fflush(out) != 0 ? -(errno ? errno : EIO) : ferror(out) ? -EIO : 0;
+	return report_end(out);
 }
 
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A document for people: the first screen of it, or all of it. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,11 +53,6 @@ static void print_notices(struct printer *p, const struct result *res)
 	}
 }
 
-static int end_page(FILE *out)
-{
-	return fflush(out) || ferror(out) ? (errno ? -errno : -EIO) : 0;
-}
-
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
@@ -81,7 +75,7 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 		print_notices(&p, res);
 		text_verdict_of(&p, res);
 	}
-	return end_page(out);
+	return report_end(out);
 }
 
 int report_verdicts(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)
@@ -93,5 +87,5 @@ int report_verdicts(FILE *out, const struct result *const *res, size_t n, const 
 		text_end(&p);
 		(void)report_text(out, res[i], style); /* a failure stays with out */
 	}
-	return end_page(out);
+	return report_end(out);
 }

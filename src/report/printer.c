@@ -2,6 +2,7 @@
 /* What the page for people is printed with: looks, spaces that are owed, and texts that a terminal shows and does not
  * obey. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,11 @@ char *text_format(const char *fmt, ...)
 		text = NULL;
 	va_end(ap);
 	return xmust(text);
+}
+
+int report_end(FILE *out)
+{
+	return fflush(out) || ferror(out) ? (errno ? -errno : -EIO) : 0;
 }
 
 size_t text_lines(const char *text)

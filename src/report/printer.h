@@ -35,6 +35,8 @@ size_t text_line(const char *text, size_t room);
 /* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
 void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
 
+int report_end(FILE *out); /* 0, or what was not written: negative errno */
+
 /* table.c, plot.c: a table; one over which a heat map is declared as a matrix for each series, false: it is none. */
 void text_table(struct printer *p, const struct table *t);
 bool text_matrix(struct printer *p, const struct result *res, const struct plot *plot);

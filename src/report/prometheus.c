@@ -5,7 +5,6 @@
  * name stand together, as the format demands. Labels are what a disk is known again by and what was done to it; where
  * it was is in platter_disk_info. Of several documents that would be the same sample the latest counts.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/xalloc.h"
 #include "report/fleet.h"
 #include "report/markup.h"
+#include "report/printer.h"
 
 struct sample {
 	char *name, *labels; /* the family; what stands between the braces, and distinguishes it */
@@ -96,11 +96,10 @@ static const char *part_of(const struct target_info *t)
 /* Serial number, WWN or another name that stays with it; NULL: it is known by host and path, as files always are. */
 static const char *lasting_name(const struct result *res, size_t target)
 {
-	const char *kind = target_text(&res->targets[target], "kind");
 	struct disk_names names;
 	enum disk_name which;
 
-	if (kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0))
+	if (target_is_file(&res->targets[target]))
 		return NULL;
 	result_names(res, target, &names);
 	return disk_lasting_name(&names, &which);
@@ -396,5 +395,5 @@ int report_prometheus(FILE *out, const struct result *const *res, size_t n, doub
 		free(m.v[i].details);
 	}
 	free(m.v);
-	return fflush(out) || ferror(out) ? -(errno ? errno : EIO) : 0;
+	return report_end(out);
 }

@@ -38,8 +38,7 @@ static void put_parts(struct printer *p, const char *const *parts, size_t n, uns
 /* "/dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "/tmp/x  on sda, ext4, 105 MB"; it begins at column `at`. */
 static void print_target(struct printer *p, const struct target_info *t, unsigned at)
 {
-	const char *kind = target_text(t, "kind") ?: "";
-	bool is_file = !strcmp(kind, "file") || !strcmp(kind, "directory");
+	bool is_file = target_is_file(t);
 	const char *marked = target_text(t, is_file ? "disk" : "serial"),
 		   *plain = target_text(t, is_file ? "fs_type" : "model");
 	double size = target_number(t, "size_bytes");

@@ -194,6 +194,13 @@ double target_number(const struct target_info *t, const char *key)
 	return c ? cell_number(type, c) : (double)NAN;
 }
 
+bool target_is_file(const struct target_info *t)
+{
+	const char *kind = target_text(t, "kind");
+
+	return kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
+}
+
 /* ---- intervals ---- */
 
 /*

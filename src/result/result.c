@@ -491,11 +491,8 @@ uint64_t result_limit_count(const struct result *res)
 	bool is_of_files = res->ntargets > 0; /* a device that is full is thinly provisioned */
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < res->ntargets; i++) {
-		const char *kind = target_text(&res->targets[i], "kind");
-
-		is_of_files = is_of_files && kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
-	}
+	for (size_t i = 0; i < res->ntargets; i++)
+		is_of_files = is_of_files && target_is_file(&res->targets[i]);
 	for (size_t i = 0; i < res->nfault_totals; i++)
 		n += is_limit(res->fault_totals[i].name, is_of_files) ? res->fault_totals[i].n : 0;
 	return n;

@@ -244,6 +244,7 @@ void result_target(struct result *res, const void *target_struct, const struct f
 const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type);
 const char *target_text(const struct target_info *t, const char *key);
 double target_number(const struct target_info *t, const char *key);
+bool target_is_file(const struct target_info *t); /* or a directory */
 /* Of the disk of a target, or below it; its texts are the document's. */
 void result_names(const struct result *res, size_t target, struct disk_names *ret);
 /* What people call a column, figure or table: its label, or the name that scripts have for it. */

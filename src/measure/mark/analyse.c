@@ -70,9 +70,9 @@ bool mark_judge(uint64_t (*next)(void *arg, uint64_t records), void *arg, uint64
 }
 
 const struct mark_speed mark_speeds[] = {
-#define SPEED(m, l)                                                                   \
-	{                                                                             \
-#m, l, offsetof(struct mark_row, m), offsetof(struct mark_way_row, m) \
+#define SPEED(m, l)                                 \
+	{                                           \
+#m, l, offsetof(struct mark_row, m) \
 	}
 	SPEED(write_mib_per_s, "writing, with close"),
 	SPEED(write_synced_mib_per_s, "writing, with fsync"),
@@ -84,21 +84,21 @@ const struct mark_speed mark_speeds[] = {
 	SPEED(from_device_ratio, NULL),
 	SPEED(from_disk_ratio, NULL),
 #undef SPEED
-	{ NULL, NULL, 0, 0 },
+	{ NULL, NULL, 0 },
 };
 
-void mark_means(const struct mark_row *rows, size_t n, struct mark_way_row *ret, struct interval *ret_ci)
+void mark_means(const struct mark_row *rows, size_t n, struct mark_row *ret, struct interval *ret_ci)
 {
-	*ret = (struct mark_way_row){ .way = rows[0].way, .repetitions = n };
+	*ret = (struct mark_row){ .way = rows[0].way, .repetitions = n };
 	for (size_t f = 0; mark_speeds[f].name; f++) {
 		double v[MARK_REPEATS_MAX];
 		struct summary s;
 
 		for (size_t i = 0; i < n; i++)
-			memcpy(&v[i], (const char *)&rows[i] + mark_speeds[f].of_run, sizeof(double));
+			memcpy(&v[i], (const char *)&rows[i] + mark_speeds[f].offset, sizeof(double));
 		if (!summary_of(v, n, &s))
 			s = (struct summary){ .mean = NAN };
-		memcpy((char *)ret + mark_speeds[f].of_way, &s.mean, sizeof(double));
+		memcpy((char *)ret + mark_speeds[f].offset, &s.mean, sizeof(double));
 		ret_ci[f] = s.n > 1 ? s.mean_ci : (struct interval){ NAN, NAN };
 	}
 }

@@ -17,21 +17,13 @@ struct mark_params {
 };
 
 /* One repetition. */
-struct mark_row {
+struct mark_row { /* of a repetition, or the means of a way's: the mark is the mean of theirs */
 	const char *way;
-	uint64_t repetition, records, file_bytes;
+	uint64_t repetition, repetitions, records, file_bytes;
 	double write_mib_per_s, write_synced_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s,
 		random_per_s;
 	double cached_ratio, from_device_ratio, from_disk_ratio, read_from_device_ratio;
 	uint64_t sync_ns, checksum_written, checksum_read;
-};
-
-/* The mean of a way's repetitions; the mark is the mean of theirs. */
-struct mark_way_row {
-	const char *way;
-	uint64_t repetitions;
-	double write_mib_per_s, write_synced_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s,
-		random_per_s, cached_ratio, from_device_ratio, from_disk_ratio;
 };
 
 struct mark_point { /* of the sweep */
@@ -72,10 +64,10 @@ bool mark_judge(uint64_t (*next)(void *arg, uint64_t records), void *arg, uint64
 /* What is averaged over the repetitions of a way. label NULL: in the table only. */
 extern const struct mark_speed {
 	const char *name, *label;
-	size_t of_run, of_way;
+	size_t offset;
 } mark_speeds[MARK_SPEEDS + 1];
 /* Means of n rows, and for each of mark_speeds its interval. */
-void mark_means(const struct mark_row *rows, size_t n, struct mark_way_row *ret, struct interval *ret_ci);
+void mark_means(const struct mark_row *rows, size_t n, struct mark_row *ret, struct interval *ret_ci);
 
 /* Where the cache ends, as far as it is known. */
 struct mark_cache_end {

@@ -29,17 +29,17 @@ const struct field mark_run_fields[] = {
 };
 
 static const struct field mark_way_fields[] = {
-	FIELD_STR(struct mark_way_row, way, "way"),
-	FIELD_F64(struct mark_way_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
-	FIELD_F64(struct mark_way_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
-	FIELD_F64(struct mark_way_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
-	FIELD_F64(struct mark_way_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
-	FIELD_F64(struct mark_way_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
-	FIELD_F64(struct mark_way_row, cached_ratio, UNIT_RATIO, "in memory"),
-	FIELD_F64(struct mark_way_row, from_device_ratio, UNIT_RATIO, "from device"),
-	FIELD_F64(struct mark_way_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
-	FIELD_F64(struct mark_way_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
-	FIELD_U64(struct mark_way_row, repetitions, UNIT_COUNT, "runs", .detail = true),
+	FIELD_STR(struct mark_row, way, "way"),
+	FIELD_F64(struct mark_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct mark_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
+	FIELD_F64(struct mark_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct mark_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct mark_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_F64(struct mark_row, cached_ratio, UNIT_RATIO, "in memory"),
+	FIELD_F64(struct mark_row, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_F64(struct mark_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
+	FIELD_F64(struct mark_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
+	FIELD_U64(struct mark_row, repetitions, UNIT_COUNT, "runs", .detail = true),
 	FIELD_END,
 };
 
@@ -88,14 +88,14 @@ static void report_draws(struct result *res, const struct mark_draws *d)
 void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, const struct mark_draws *draws)
 {
 	struct interval ci[MARK_SPEEDS];
-	struct mark_way_row way;
+	struct mark_row way;
 	char name[64], label[64];
 
 	mark_means(rows, n, &way, ci);
 	for (size_t f = 0; mark_speeds[f].name; f++) {
 		double mean;
 
-		memcpy(&mean, (const char *)&way + mark_speeds[f].of_way, sizeof(mean));
+		memcpy(&mean, (const char *)&way + mark_speeds[f].offset, sizeof(mean));
 		if (draws && mark_speeds[f].label)
 			result_figure(res, mark_speeds[f].name, mark_speeds[f].label, UNIT_MIB_PER_S, mean, &ci[f], n);
 	}
