@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources, best first: VPD pages that the kernel keeps in sysfs (80h serial; 89h ATA information, SAT-4 12.4.2, with
- * the whole IDENTIFY data; B1h block device characteristics, SBC-4 6.6.2), attributes of the driver, then the same
- * pages asked by SG_IO and HDIO_GET_IDENTITY. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks
- * are 40 characters, INQUIRY has 16.
+ * the whole IDENTIFY data; B1h block device characteristics, SBC-4 6.6.2), attributes of the driver, then B1h asked by
+ * SG_IO. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks are 40 characters, INQUIRY has 16.
  */
 
-#include <linux/hdreg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/cleanup.h"
 #include "base/scsi.h"
@@ -53,24 +50,6 @@ void identity_ata(struct device *dev, const uint8_t *id, size_t len)
 	ata_string(dev->id.firmware, sizeof(dev->id.firmware), id, 23, 4);
 	ata_string(dev->id.model, sizeof(dev->id.model), id, 27, 20);
 	take_rate(dev, (uint32_t)id[434] | (uint32_t)id[435] << 8);
-}
-
-/* HDIO_GET_IDENTITY gives the strings readable (libata's ata_get_identity()), the rest as the disk said it. */
-void identity_hdio(struct device *dev, const uint8_t *data)
-{
-	static const struct {
-		size_t first, words;
-	} strings[] = { { 10, 10 }, { 23, 4 }, { 27, 20 } };
-	uint8_t id[512];
-
-	memcpy(id, data, sizeof(id));
-	for (size_t k = 0; k < ARRAY_LEN(strings); k++) {
-		for (size_t i = 2 * strings[k].first; i < 2 * (strings[k].first + strings[k].words); i += 2) {
-			id[i] = data[i + 1];
-			id[i + 1] = data[i];
-		}
-	}
-	identity_ata(dev, id, sizeof(id));
 }
 
 /* Length of the payload as the page says it, cut to what is there; 0 when it is another page. */
@@ -280,10 +259,6 @@ void identity_compare(const char *root, struct device *dev)
 
 /* ---- asking the drive ---- */
 
-#ifndef HDIO_GET_IDENTITY
-#define HDIO_GET_IDENTITY 0x030d
-#endif
-
 /* INQUIRY with EVPD (SPC-6 6.7): answered from the drive's memory, wakes nobody up. Length, or 0. */
 static size_t inquire(int fd, uint8_t code, uint8_t *page, size_t len)
 {
@@ -307,7 +282,7 @@ void identity_capacity(struct device *dev, const uint8_t *answer, size_t len)
 void identity_ask(struct device *dev, int fd)
 {
 	bool is_scsi_like = text_is_one_of(dev->transport, "ata sas scsi fc iscsi");
-	uint8_t page[VPD_MAX], id[512] = { 0 };
+	uint8_t page[VPD_MAX];
 
 	if (!is_scsi_like || dev->is_cdrom) /* USB bridges are not asked: some hang on pages that they do not know */
 		return;
@@ -324,7 +299,4 @@ void identity_ask(struct device *dev, int fd)
 		if (has_b1 && (n = inquire(fd, 0xb1, page, 64)) > 0)
 			identity_vpd_medium(dev, page, n);
 	}
-	if (strcmp(dev->transport, "ata") == 0 && (dev->id.reported_rpm == 0 || !dev->id.serial[0]) &&
-	    ioctl(fd, HDIO_GET_IDENTITY, id) == 0)
-		identity_hdio(dev, id);
 }

@@ -8,7 +8,6 @@
 
 /* All take bytes that anybody may have written; they fill what is believable and leave the rest. */
 void identity_ata(struct device *dev, const uint8_t *id, size_t len); /* IDENTIFY DEVICE, 512 bytes */
-void identity_hdio(struct device *dev, const uint8_t *data);          /* the same by HDIO_GET_IDENTITY, 512 bytes */
 void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len); /* page 80h */
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len);    /* page 89h: IDENTIFY inside */
 void identity_vpd_medium(struct device *dev, const uint8_t *page,

@@ -132,23 +132,6 @@ TEST(sectors_that_the_kernel_cannot_use_are_named)
 
 /* ---- identity ---- */
 
-TEST(strings_that_the_kernel_has_put_right_stay_right)
-{
-	struct device dev = { 0 };
-	uint8_t id[512] = { 0 };
-
-	memcpy(id + 20, "S/N 7               ", 20);
-	memcpy(id + 46, "1.2     ", 8);
-	memcpy(id + 54, "DISK K                                  ", 40);
-	id[434] = 0x20; /* 1520h = 5408, low byte first as in the rest */
-	id[435] = 0x15;
-	identity_hdio(&dev, id);
-	assert_string_equal(dev.id.serial, "S/N 7");
-	assert_string_equal(dev.id.firmware, "1.2");
-	assert_string_equal(dev.id.model, "DISK K");
-	assert_int_equal(dev.id.reported_rpm, 5408);
-}
-
 TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over)
 {
 	const uint8_t said[4] = { 0, 1, 2, 3 }; /* SBC-4: not said, host-aware, drive-managed, reserved */
