@@ -26,43 +26,30 @@
 #define STEPS       2000         /* of the way through a disk, at least: the rate changes by less than 0.1 % in one */
 
 struct curve {
-	double *at, *rate; /* sorted by place on the disk */
+	struct point {
+		double at, rate;
+	} * v; /* sorted by place on the disk */
 	size_t n;
 	double x, end; /* where the stream is, where its target ends */
 };
 
-struct point {
-	double at, rate;
-};
-
 static double rate_at(const struct curve *c, double x)
 {
-	size_t i = 0;
+	const struct point *p = c->v, *last = c->v + c->n - 1;
 
-	if (!c->rate)
-		return NAN;
-	while (i + 1 < c->n && c->at[i + 1] < x)
-		i++;
-	if (i + 1 >= c->n || x <= c->at[i])
-		return c->rate[i];
-	return c->rate[i] + (c->rate[i + 1] - c->rate[i]) * (x - c->at[i]) / (c->at[i + 1] - c->at[i]);
+	while (p < last && p[1].at < x)
+		p++;
+	if (p == last || x <= p->at)
+		return p->rate;
+	return p->rate + (p[1].rate - p->rate) * (x - p->at) / (p[1].at - p->at);
 }
 
-static int curve_set(struct curve *c, struct point *points, size_t n, const struct device *d,
-                     const struct stream_params *p)
+static int curve_end(struct curve *c, const struct device *d, const struct stream_params *p)
 {
 	uint64_t first = 0, end = 0;
-	int r;
+	int r = stream_range(p, d, &first, &end, NULL);
 
-	qsort(points, n, sizeof(*points), order_f64);
-	c->at = xcalloc(n, sizeof(double));
-	c->rate = xcalloc(n, sizeof(double));
-	for (size_t i = 0; i < n; i++) {
-		c->at[i] = points[i].at;
-		c->rate[i] = points[i].rate;
-	}
-	c->n = n;
-	r = stream_range(p, d, &first, &end, NULL);
+	qsort(c->v, c->n, sizeof(*c->v), order_f64);
 	c->x = (double)(d->partition_offset_bytes + first);
 	c->end = (double)(d->partition_offset_bytes + end);
 	return r;
@@ -80,9 +67,7 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 	struct result *zones = NULL;
 	int r = result_load(&zones, path, err), key, value, whose;
 	const struct table *t;
-	struct point *points;
 	bool is_named = false;
-	size_t n = 0;
 
 	if (r < 0)
 		return r;
@@ -92,18 +77,16 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 	whose = t ? table_column(t, "target") : -1;
 	for (size_t i = 0; whose >= 0 && i < t->nrows && !is_named; i++)
 		is_named = strcmp_null(table_string(t, i, (size_t)whose), s->routes.lanes[lane].name) == 0;
-	points = key >= 0 && value >= 0 ? xcalloc(t->nrows + 1, sizeof(*points)) : NULL;
-	for (size_t i = 0; points && i < t->nrows; i++) {
+	for (size_t i = 0; key >= 0 && value >= 0 && i < t->nrows; i++) {
 		struct point p = { table_number(t, i, (size_t)key), table_number(t, i, (size_t)value) };
 
 		if (is_named && strcmp_null(table_string(t, i, (size_t)whose), s->routes.lanes[lane].name) != 0)
 			continue; /* the result is of several targets, this one among them */
 		if (isfinite(p.at) && isfinite(p.rate))
-			points[n++] = p;
+			xappend(c->v, c->n, p);
 	}
-	r = n ? curve_set(c, points, n, &s->ses->devs[lane], s->p)
-	      : err_set(err, -EINVAL, "--project=%s is not a result of `platter zones`: it has no curve.", path);
-	free(points);
+	r = c->n ? curve_end(c, &s->ses->devs[lane], s->p)
+	         : err_set(err, -EINVAL, "--project=%s is not a result of `platter zones`: it has no curve.", path);
 	result_free(zones);
 	return r;
 }
@@ -113,8 +96,6 @@ static int measure_curve(struct stream_run *s, size_t lane, struct curve *c, str
 	const struct engine_config cfg = { .depth = 2, .buf_bytes = 1u << 20 };
 	const struct device *d = &s->ses->devs[lane];
 	struct timed t = { .ses = s->ses, .target = &s->routes.targets[lane], .block_bytes = 4096, .step_bytes = 4096 };
-	struct point points[PLACES];
-	size_t n = 0;
 	int r = session_engine(s->ses, &cfg, &t.eng, err);
 
 	for (int i = 0; r == 0 && i < PLACES && !session_is_over(s->ses); i++) {
@@ -123,12 +104,12 @@ static int measure_curve(struct stream_run *s, size_t lane, struct curve *c, str
 		session_progress(s->ses, "looking", -1.0, "%s, place %d of %d", d->name, i + 1, PLACES);
 		r = timed_rate(&t, (uint64_t)place, PLACE_BYTES, &rate, err);
 		if (r == 0 && isfinite(rate))
-			points[n++] = (struct point){ (double)d->partition_offset_bytes + place, rate };
+			xappend(c->v, c->n, (struct point){ (double)d->partition_offset_bytes + place, rate });
 	}
 	engine_close(t.eng);
-	if (r == 0 && n == 0)
+	if (r == 0 && c->n == 0)
 		r = session_is_over(s->ses) ? 0 : err_set(err, -EIO, "No place of %s could be read.", d->path);
-	return r < 0 || n == 0 ? r : curve_set(c, points, n, d, s->p);
+	return r < 0 || c->n == 0 ? r : curve_end(c, d, s->p);
 }
 
 /* ---- following the fill ---- */
@@ -249,9 +230,7 @@ int stream_project(struct stream_run *s, struct err *err)
 		report(s, curves, time_s, slow);
 		session_checkpoint(s->ses);
 	}
-	for (size_t i = 0; i < s->routes.nlanes; i++) {
-		free(curves[i].at);
-		free(curves[i].rate);
-	}
+	for (size_t i = 0; i < s->routes.nlanes; i++)
+		free(curves[i].v);
 	return r;
 }
