@@ -2,6 +2,7 @@
 #include "session/groups.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <mntent.h>
@@ -187,12 +188,42 @@ static void look_at_rate(const struct session *ses, const struct device *dev, co
 		report_rate(ses, dev, l, most, where);
 }
 
+/* While a group's target is missed, the kernel holds requests of the groups beside it back (version 2). */
+static void look_at_latencies(const struct session *ses, const struct device *dev, struct group_home h)
+{
+	char own[sizeof(h.folder) + 16], each[sizeof(h.folder) + 16];
+	glob_t found;
+
+	for (;;) {
+		(void)snprintf(own, sizeof(own), "%s/io.latency", h.folder);
+		if (!groups_up(&h))
+			return;
+		(void)snprintf(each, sizeof(each), "%s/*/io.latency", h.folder);
+		if (glob(each, GLOB_NOESCAPE, NULL, &found) != 0)
+			found.gl_pathc = 0;
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			cleanup_fclose FILE *f = strcmp(found.gl_pathv[i], own) ? fopen(found.gl_pathv[i], "re") : NULL;
+			uint64_t us = rate_of(f, dev->disk_rdev ? dev->disk_rdev : dev->rdev, "target");
+
+			if (us != UINT64_MAX)
+				result_notice(
+					ses->res, "limited",
+					"Another control group wants answers of %s within %" PRIu64
+					" us (%s): while it waits longer, requests of this process are held back.",
+					dev->disk[0] ? dev->disk : dev->path, us, found.gl_pathv[i]);
+		}
+		if (found.gl_pathc)
+			globfree(&found);
+	}
+}
+
 static void look_at_rates(const struct session *ses, const struct device *dev)
 {
 	struct group_home own;
 
 	if (groups_home(ses->env->sysroot, "blkio", "io", &own) < 0)
 		return;
+	look_at_latencies(ses, dev, own);
 	for (const struct limit *l = limits; l < limits + ARRAY_LEN(limits); l++)
 		if (l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes)
 			look_at_rate(ses, dev, l, own);

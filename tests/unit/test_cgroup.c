@@ -259,6 +259,15 @@ TEST_WITH(limits_of_rate_and_processors_are_notices_with_their_numbers, files_di
 	assert_non_null(strstr(text, "cpu-limit: A control group gives this process 0.01 of"));
 	limits_of(1, text, sizeof(text));
 	assert_non_null(strstr(text, "writes at most 5.00 MB/s of sda"));
+	assert_null(strstr(text, "Another control group"));
+	put("/cg/a/b/io.latency", "8:0 target=1000\n"); /* of others only: this is our own */
+	put("/cg/a/c/io.latency", "8:16 target=2000\n");
+	put("/cg/d/io.latency", "8:16 target=3000\n8:0 target=4000\n"); /* beside the group above */
+	limits_of(0, text, sizeof(text));
+	assert_non_null(strstr(text, "Another control group wants answers of sda within 4000 us"));
+	assert_non_null(strstr(text, "/cg/d/io.latency"));
+	assert_null(strstr(text, "1000 us"));
+	assert_null(strstr(text, "2000 us"));
 
 	put("/proc/self/mounts", "cgroup /v1/blkio cgroup rw,blkio 0 0\ncgroup /v1/cpu cgroup rw,cpu 0 0\n");
 	put("/proc/self/cgroup", "7:blkio:/x\n1:cpu:/\n");
