@@ -26,7 +26,7 @@ static const char *const must_equal[] = { "kind", "partition_offset_bytes", "zon
 static const char *const settings[] = { "firmware",    "transport",         "scheduler",   "read_ahead_bytes",
 	                                "write_cache", "max_sectors_bytes", "nr_requests", "queue_depth" };
 /* Notices of what came from outside. */
-static const char *const disturbed[] = { "other-io", "steal", "stopped" };
+static const char *const disturbed[] = { "other-io", "steal", "stopped", "thermal" };
 
 static const struct {
 	const char *name;

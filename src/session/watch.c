@@ -18,7 +18,7 @@
 
 struct host_state {
 	bool is_known;
-	uint64_t steal_ticks, all_ticks;
+	uint64_t steal_ticks, all_ticks, throttles;
 };
 
 struct watch {
@@ -43,6 +43,24 @@ static int64_t read_number(const struct session *ses, const char *path)
 	if (!f || !fgets(line, sizeof(line), f))
 		return -1;
 	return strtoll(line, NULL, 0);
+}
+
+static uint64_t throttle_count(const struct session *ses)
+{
+	uint64_t sum = 0;
+	char path[96];
+
+	for (unsigned cpu = 0; cpu < 4096; cpu++) {
+		int64_t n;
+
+		(void)snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
+		               cpu);
+		n = read_number(ses, path);
+		if (n < 0)
+			break;
+		sum += (uint64_t)n;
+	}
+	return sum;
 }
 
 /* Of all processors since boot. false: not known. */
@@ -80,6 +98,8 @@ static struct host_state host_look(const struct session *ses)
 	struct host_state st = { 0 };
 
 	st.is_known = read_ticks(ses, &st.steal_ticks, &st.all_ticks);
+	if (st.is_known)
+		st.throttles = throttle_count(ses);
 	return st;
 }
 
@@ -293,6 +313,10 @@ static void check_host(const struct watch *w, const struct session *ses)
 			ses->res, "steal",
 			"The hypervisor took %.1f %% of the CPU time away during the run: latencies may be too long; repeat on a quieter host.",
 			100.0 * steal);
+	if (now.throttles > w->host.throttles)
+		result_notice(ses->res, "thermal",
+		              "The CPU throttled itself for heat during the run; times: %" PRIu64 ".",
+		              now.throttles - w->host.throttles);
 }
 
 void watch_end(struct watch *w, const struct session *ses)
@@ -335,6 +359,8 @@ static void note_link(const struct session *ses, const struct device *dev)
 
 void watch_settings(const struct session *ses)
 {
+	int64_t limit, max;
+
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
@@ -345,6 +371,12 @@ void watch_settings(const struct session *ses)
 				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
 				dev->disk, dev->queue.scheduler);
 	}
-	if (!clock_is_virtual(ses->env->clk))
-		groups_report_limits(ses);
+	if (clock_is_virtual(ses->env->clk))
+		return;
+	groups_report_limits(ses);
+	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
+	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+	if (limit > 0 && max > 0 && limit < max - max / 20)
+		result_notice(ses->res, "cpu-frequency", "The CPU is limited to %" PRId64 " of %" PRId64 " MHz.",
+		              limit / 1000, max / 1000);
 }

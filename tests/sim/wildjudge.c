@@ -252,6 +252,7 @@ static const struct claim {
 	{ "device-gone", goes, "it is there" },
 	{ "other-io", never, "nobody else used it" },
 	{ "steal", never, "there is no hypervisor" },
+	{ "thermal", never, "nothing is hot" },
 	{ "stopped", never, "nobody stopped it" },
 	{ "device-errors", has_errors, "it has no errors" },
 	{ NULL, NULL, NULL },
