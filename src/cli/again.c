@@ -66,14 +66,13 @@ int cli_again(struct result *res, struct err *err)
 	n = differing(res, part, names, sizeof(names));
 	result_take(res, part);
 	if (n)
-		result_notice(
-			res, "again",
-			"Of the %zu figures that were computed again from the samples, %zu are not as they were measured: %s.",
-			all, n, names);
+		result_notice(res, "again",
+		              "Computed again from the samples, %zu of %zu figures are not as they were measured: %s.",
+		              n, all, names);
 	else
 		result_notice(res, "again",
-		              "%zu of %zu figures were computed again from the samples, and are as they were measured.",
-		              all, res->nfigures);
+		              "Computed again from the samples, %zu of %zu figures are as they were measured.", all,
+		              res->nfigures);
 	put_last_first(res);
 	return 0;
 }

@@ -8,7 +8,7 @@ export COLUMNS=1000 # notices in one line
 same() # file, how many figures at least: all that are computed are as they were, and the rest is untouched
 {
 	run 0 report --again "$1"
-	n=$(sed -nE 's/.* ([0-9]+) of [0-9]+ figures were computed again from the samples, and are as they were measured.*/\1/p' "$dir/out")
+	n=$(sed -nE 's/.*Computed again from the samples, ([0-9]+) of [0-9]+ figures are as they were measured.*/\1/p' "$dir/out")
 	[ "${n:-0}" -ge "$2" ] || fail "$last: ${n:-no} figures, at least $2 were wanted"
 	"$PLATTER" report "$1" --csv=- | grep -v again >"$dir/plain.csv"
 	"$PLATTER" report --again "$1" --csv=- | grep -v again >"$dir/again.csv"
@@ -18,7 +18,7 @@ differs() # file, jq filter that changes a sample, figure that has to show it
 {
 	jq "$2" "$1" >"$dir/changed.json" || fail "jq: $2"
 	run 0 report --again "$dir/changed.json"
-	grep -Eq "figures that were computed again from the samples, [0-9]+ are not as they were measured: .*$3" "$dir/out" ||
+	grep -Eq "Computed again from the samples, [0-9]+ of [0-9]+ figures are not as they were measured: .*$3" "$dir/out" ||
 		fail "$last: $3 does not show the change"
 }
 # What programs get is in its tables as it was measured: nothing follows from it.

@@ -52,7 +52,7 @@ if "$PLATTER" sample "$dir/target" --count=50 --json=- >"$dir/out" 2>"$dir/err";
 	export COLUMNS=1000 # notices in one line
 	cp "$dir/out" "$dir/sample.json"
 	run 0 report --again "$dir/sample.json"
-	out_has "1 of 1 figures were computed again from the samples, and are as they were measured"
+	out_has "Computed again from the samples, 1 of 1 figures are as they were measured"
 else
 	grep -qi direct "$dir/err" || fail "platter sample"
 fi

@@ -229,8 +229,9 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		wide += v->n && (isnan(v->half) || v->half > log1p(precision));
 	}
 	if (wide)
-		result_notice(run->res, "precision", "%s: %zu of %zu places are less certain than +-%.3g %%: %s.",
-		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
+		result_notice(run->res, "precision",
+		              "%s: at %zu of %zu places the rate is less certain than +-%.3g %%: %s.", t->dev->path,
+		              wide, t->analysis->levels.n, 100.0 * precision,
 		              session_is_over(run->ses) ? "the run ended before"
 		              : t->is_out_of_time       ? "time ran out. Give more --time"
 		                                        : "all bytes there have been read. Use a smaller --count");
