@@ -135,8 +135,10 @@ static int system_lock(void *ctx, const struct device *dev, struct err *err)
 	(void)ctx;
 	sys_node(dev->disk, node, sizeof(node));
 	fd = open(dev->rdev == dev->disk_rdev ? dev->node : node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != dev->disk_rdev)
-		return err_set(err, -ENODEV, "Cannot open %s, the disk of %s, to lock it.", node, dev->path);
+	if (fd < 0)
+		return err_set(err, -errno, "Cannot open %s to lock it: %s.", node, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != dev->disk_rdev)
+		return err_set(err, -ENODEV, "%s is not the disk of %s.", node, dev->path);
 	for (int tries = 60; flock(fd, LOCK_EX | LOCK_NB) < 0; tries--) {
 		if (errno == EWOULDBLOCK && is_our_lock(&st))
 			break;
