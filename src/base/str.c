@@ -7,6 +7,16 @@
 
 #define VALUE_BYTES 600 /* a sentence */
 
+bool str_is_one_of(const char *word, const char *words)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; len && (at = strstr(at, word)) != NULL; at++)
+		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+			return true;
+	return false;
+}
+
 void str_add(char *buf, size_t len, const char *fmt, ...)
 {
 	size_t used = strlen(buf);

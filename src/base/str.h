@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts in buffers of fixed size that grow at their end; what does not fit is cut. */
+/* Texts in buffers of fixed size that grow at their end, where what does not fit is cut; words in texts. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Is the word, which is not empty, one of those with a blank between them? */
+bool str_is_one_of(const char *word, const char *words);
 void str_add(char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* One more of a list: behind the separator, if it is not the first. */
 void str_list(char *buf, size_t len, const char *separator, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 
@@ -29,20 +30,13 @@ __attribute__((format(printf, 3, 4))) static void offer(const struct completion 
 		fprintf(c->out, "%s\t%s\n", text, help ? help : "");
 }
 
-static bool is_one_of(const char *word, const char *list)
-{
-	const char *at = word && *word ? strstr(list, word) : NULL;
-
-	return at && (at == list || at[-1] == ' ') && (at[strlen(word)] == ' ' || at[strlen(word)] == '\0');
-}
-
 /* By the name of an argument or operand: "FILE", "DIRECTORY", "DEVICE...", "RESULT...". The shell knows the names. */
 static void offer_by_kind(const struct completion *c, const char *kind)
 {
 	char first[32];
 
 	(void)snprintf(first, sizeof(first), "%.*s", (int)strcspn(kind, ".| ["), kind);
-	fputs(is_one_of(first, "DIRECTORY DIR FOLDER") ? ":dirs\n" : ":files\n", c->out);
+	fputs(str_is_one_of(first, "DIRECTORY DIR FOLDER") ? ":dirs\n" : ":files\n", c->out);
 }
 
 /* Values of an option; prefix: "--name=" or "". */
@@ -53,7 +47,7 @@ static void offer_values(const struct completion *c, const struct opt *o, const 
 			offer(c, NULL, "%s%s", prefix, o->choices[i]);
 		return;
 	}
-	if (o->type == OPT_TYPE_STR && is_one_of(o->arg, "FILE DIRECTORY DIR RESULT")) {
+	if (o->type == OPT_TYPE_STR && o->arg && str_is_one_of(o->arg, "FILE DIRECTORY DIR RESULT")) {
 		offer_by_kind(c, o->arg);
 		return;
 	}

@@ -360,7 +360,7 @@ bool health_read(const char *root, const char *dir, const struct device *dev, bo
 
 	device_health_clear(ret, "not asked");
 	/* Disks of their own, not what is made of some, and not what a hypervisor shows. */
-	if (!dir[0] || dev->is_cdrom || !text_is_one_of(dev->transport, "ata sas scsi nvme usb fc"))
+	if (!dir[0] || dev->is_cdrom || !str_is_one_of(dev->transport, "ata sas scsi nvme usb fc"))
 		return false;
 	device_health_clear(ret, "");
 	if (!find_smartctl(root, program, sizeof(program))) {

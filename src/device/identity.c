@@ -281,7 +281,7 @@ void identity_capacity(struct device *dev, const uint8_t *answer, size_t len)
 
 void identity_ask(struct device *dev, int fd)
 {
-	bool is_scsi_like = text_is_one_of(dev->transport, "ata sas scsi fc iscsi");
+	bool is_scsi_like = str_is_one_of(dev->transport, "ata sas scsi fc iscsi");
 	uint8_t page[VPD_MAX];
 
 	if (!is_scsi_like || dev->is_cdrom) /* USB bridges are not asked: some hang on pages that they do not know */

@@ -44,7 +44,7 @@ static void cut(struct stack *s, const char *upper, const char *lower)
 
 static bool has_layers(const char *fs_type)
 {
-	return text_is_one_of(fs_type, "overlay ecryptfs aufs unionfs mergerfs fuse.mergerfs fuse.unionfs");
+	return str_is_one_of(fs_type, "overlay ecryptfs aufs unionfs mergerfs fuse.mergerfs fuse.unionfs");
 }
 
 /*

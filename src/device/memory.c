@@ -48,7 +48,7 @@ static const char *memory_of(const char *root, const struct mounts *mounts, cons
 		look_at_device(&s, node);
 		return s.found;
 	}
-	if (text_is_one_of(m->fs_type, "tmpfs ramfs rootfs devtmpfs hugetlbfs"))
+	if (str_is_one_of(m->fs_type, "tmpfs ramfs rootfs devtmpfs hugetlbfs"))
 		return "memory";
 	if (strcmp(m->fs_type, "overlay") == 0)
 		return m->upper[0] ? memory_of(root, mounts, m->upper, depth + 1)

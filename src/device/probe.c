@@ -363,7 +363,7 @@ static int probe_file(const char *root, const char *path, const struct stat *st,
 	take_file_system(root, st, &dev);
 	names_of_file(&dev);
 	/* These open with O_DIRECT and answer from memory all the same: that would be a lie about a disk. */
-	if (text_is_one_of(dev.file.fs_type, "tmpfs ramfs"))
+	if (str_is_one_of(dev.file.fs_type, "tmpfs ramfs"))
 		dev.queue.dio_mem_align_bytes = dev.queue.dio_offset_align_bytes = 0;
 	else
 		ask_dio(dev.node, &dev);

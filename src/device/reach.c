@@ -35,8 +35,8 @@ static void nvme_transport(const char *root, const struct sys_block *b, char *bu
 /* File systems that other hosts share: a loop device over a file there is shared as well. */
 static bool is_network(const char *fs_type)
 {
-	return text_is_one_of(fs_type, "nfs nfs4 cifs smb3 9p ceph fuse.ceph fuse.glusterfs afs gfs2 ocfs2 lustre gpfs "
-	                               "virtiofs");
+	return str_is_one_of(fs_type, "nfs nfs4 cifs smb3 9p ceph fuse.ceph fuse.glusterfs afs gfs2 ocfs2 lustre gpfs "
+	                              "virtiofs");
 }
 
 struct found {
@@ -82,9 +82,9 @@ static void judge(struct found *f, const struct sys_block *b)
 		}
 		return;
 	}
-	if (text_is_one_of(dev.transport, "fc iscsi nbd rbd drbd aoe"))
+	if (str_is_one_of(dev.transport, "fc iscsi nbd rbd drbd aoe"))
 		raise_to(f, REACH_SHARED, dev.transport);
-	else if (!text_is_one_of(dev.transport, "ata usb mmc zram ram pmem loop null"))
+	else if (!str_is_one_of(dev.transport, "ata usb mmc zram ram pmem loop null"))
 		raise_to(f, REACH_UNKNOWN, dev.transport);
 }
 
@@ -135,7 +135,7 @@ static void ask_bottom(const struct sys_block *b, const char *on, struct survey 
 	int n;
 
 	identity_transport(&dev, b);
-	if (strncmp(b->disk, "sd", 2) != 0 || !text_is_one_of(dev.transport, "sas scsi fc iscsi virtio"))
+	if (strncmp(b->disk, "sd", 2) != 0 || !str_is_one_of(dev.transport, "sas scsi fc iscsi virtio"))
 		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
 	sys_node(b->disk, node, sizeof(node));
 	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -27,16 +27,6 @@ bool sysroot_is_real(const char *root)
 	return root[0] == '\0';
 }
 
-bool text_is_one_of(const char *word, const char *words)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = words; len && (at = strstr(at, word)) != NULL; at++)
-		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
-			return true;
-	return false;
-}
-
 void text_copy(char *dst, size_t len, const char *src)
 {
 	size_t n = strnlen(src, len - 1);

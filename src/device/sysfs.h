@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/str.h"
 #include "device/device.h"
 
 /* The root as a prefix: "" for "/". */
@@ -82,8 +83,6 @@ int sys_block_by_name(const char *root, const char *name, struct sys_block *ret)
 /* Node of a kernel name: "/dev/cciss/c0d0" for "cciss!c0d0". */
 void sys_node(const char *name, char *buf, size_t len);
 
-/* Is the word, which is not empty, one of those with a blank between them? */
-bool text_is_one_of(const char *word, const char *words);
 /* Copies and cuts; dst always ends. */
 void text_copy(char *dst, size_t len, const char *src);
 /* Copies n raw bytes (until a NUL), cleaned as sys_text does. false, and dst "": they do not fit. */

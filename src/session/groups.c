@@ -12,16 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
+#include "session/machine.h"
 #include "session/session.h"
-
-static FILE *open_below(const char *root, const char *path)
-{
-	char full[PATH_MAX];
-
-	(void)snprintf(full, sizeof(full), "%s%s", strcmp(root, "/") == 0 ? "" : root, path);
-	return fopen(full, "re");
-}
 
 static FILE *open_of(const struct group_home *h, const char *file)
 {
@@ -31,22 +25,14 @@ static FILE *open_of(const struct group_home *h, const char *file)
 	return fopen(path, "re");
 }
 
-static bool has_word(const char *list, const char *word, const char *separators)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = list; (p = strstr(p, word)); p += len)
-		if ((p == list || strchr(separators, p[-1])) && (p[len] == '\0' || strchr(separators, p[len])))
-			return true;
-	return false;
-}
-
 bool groups_names(const char *path, const char *controller)
 {
 	cleanup_fclose FILE *f = fopen(path, "re");
 	char line[512] = "";
 
-	return f && fgets(line, sizeof(line), f) && has_word(line, controller, " \n");
+	if (f && fgets(line, sizeof(line), f))
+		line[strcspn(line, "\n")] = '\0';
+	return str_is_one_of(controller, line);
 }
 
 static bool offers(const char *mount, const char *controller)
@@ -60,7 +46,7 @@ static bool offers(const char *mount, const char *controller)
 /* Version 1 with the controller among its options, or version 2 that offers it. */
 static bool find_mount(const char *root, const char *v1, const char *v2, struct group_home *ret)
 {
-	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
+	cleanup_fclose FILE *f = machine_open(root, "/proc/self/mounts");
 	char line[4096];
 	struct mntent m;
 
@@ -84,7 +70,7 @@ static bool find_mount(const char *root, const char *v1, const char *v2, struct 
  */
 int groups_home(const char *root, const char *v1, const char *v2, struct group_home *ret)
 {
-	cleanup_fclose FILE *f = open_below(root, "/proc/self/cgroup");
+	cleanup_fclose FILE *f = machine_open(root, "/proc/self/cgroup");
 	char line[4096];
 
 	if (!f || !find_mount(root, v1, v2, ret))
@@ -96,7 +82,8 @@ int groups_home(const char *root, const char *v1, const char *v2, struct group_h
 			continue;
 		*path++ = '\0';
 		path[strcspn(path, "\n")] = '\0';
-		if (ret->version == 1 ? !has_word(names + 1, v1, ",") : line[0] != '0' || names[1] != '\0')
+		if (ret->version == 1 ? !hasmntopt(&(struct mntent){ .mnt_opts = names + 1 }, v1)
+		                      : line[0] != '0' || names[1] != '\0')
 			continue;
 		(void)snprintf(ret->folder, sizeof(ret->folder), "%s%.2000s", ret->mount,
 		               strcmp(path, "/") == 0 ? "" : path);

@@ -6,6 +6,7 @@
 #include "session/machine.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -19,14 +20,11 @@
 #define ID_DIGITS 32
 #define ID_KEY    0x706c61747465722dull /* "platter-": another program's mix of the same id is another number */
 
-static FILE *open_below(const char *sysroot, const char *path)
+FILE *machine_open(const char *sysroot, const char *path)
 {
-	cleanup_free char *full = NULL;
+	char full[PATH_MAX];
 
-	if (asprintf(&full, "%s/%s", sysroot && strcmp(sysroot, "/") != 0 ? sysroot : "", path) < 0) {
-		full = NULL;
-		return NULL;
-	}
+	(void)snprintf(full, sizeof(full), "%s%s", sysroot ? sysroot : "", path);
 	return fopen(full, "re");
 }
 
@@ -34,7 +32,7 @@ static FILE *open_below(const char *sysroot, const char *path)
 static char *cpu_model(const char *sysroot)
 {
 	static const char *const keys[] = { "model name", "cpu model", "Model", "uarch", "cpu" };
-	cleanup_fclose FILE *f = open_below(sysroot, "proc/cpuinfo");
+	cleanup_fclose FILE *f = machine_open(sysroot, "/proc/cpuinfo");
 	char line[1024];
 
 	while (f && fgets(line, sizeof(line), f)) {
@@ -54,7 +52,7 @@ static char *cpu_model(const char *sysroot)
 
 static char *mixed_id(const char *sysroot)
 {
-	cleanup_fclose FILE *f = open_below(sysroot, "etc/machine-id");
+	cleanup_fclose FILE *f = machine_open(sysroot, "/etc/machine-id");
 	char digits[ID_DIGITS + 1] = "", half[ID_DIGITS / 2 + 1] = "", *text;
 	uint64_t high, low;
 

@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "session/groups.h"
 #include "session/internal.h"
+#include "session/machine.h"
 
 #define STOP_LEAST_NS (100 * NS_PER_MS)
 
@@ -35,14 +36,10 @@ struct watch {
 /* A number from a file below the sysroot; base 0 takes sysfs's hex. -1: not there. */
 static int64_t read_number(const struct session *ses, const char *path)
 {
-	cleanup_fclose FILE *f = NULL;
-	char full[512], line[64];
+	cleanup_fclose FILE *f = machine_open(ses->env->sysroot, path);
+	char line[64];
 
-	(void)snprintf(full, sizeof(full), "%s/%s", ses->env->sysroot ? ses->env->sysroot : "", path);
-	f = fopen(full, "re");
-	if (!f || !fgets(line, sizeof(line), f))
-		return -1;
-	return strtoll(line, NULL, 0);
+	return f && fgets(line, sizeof(line), f) ? strtoll(line, NULL, 0) : -1;
 }
 
 static uint64_t throttle_count(const struct session *ses)
@@ -53,7 +50,7 @@ static uint64_t throttle_count(const struct session *ses)
 	for (unsigned cpu = 0; cpu < 4096; cpu++) {
 		int64_t n;
 
-		(void)snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
+		(void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
 		               cpu);
 		n = read_number(ses, path);
 		if (n < 0)
@@ -67,13 +64,11 @@ static uint64_t throttle_count(const struct session *ses)
 static bool read_ticks(const struct session *ses, uint64_t *ret_steal, uint64_t *ret_all)
 {
 	cleanup_fclose FILE *f = NULL;
-	char path[256];
 	uint64_t t[8] = { 0 };
 
 	if (clock_is_virtual(ses->env->clk))
 		return false; /* virtual time knows no host */
-	(void)snprintf(path, sizeof(path), "%s/proc/stat", ses->env->sysroot ? ses->env->sysroot : "");
-	f = fopen(path, "re");
+	f = machine_open(ses->env->sysroot, "/proc/stat");
 	if (!f ||
 	    fscanf(f,
 	           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
@@ -109,7 +104,7 @@ static int64_t device_errors(const struct session *ses, const struct device *dev
 
 	if (clock_is_virtual(ses->env->clk) || !dev->disk[0])
 		return -1;
-	(void)snprintf(path, sizeof(path), "sys/block/%s/device/ioerr_cnt", dev->disk);
+	(void)snprintf(path, sizeof(path), "/sys/block/%s/device/ioerr_cnt", dev->disk);
 	return read_number(ses, path);
 }
 
@@ -374,8 +369,8 @@ void watch_settings(const struct session *ses)
 	if (clock_is_virtual(ses->env->clk))
 		return;
 	groups_report_limits(ses);
-	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
-	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+	limit = read_number(ses, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
+	max = read_number(ses, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
 	if (limit > 0 && max > 0 && limit < max - max / 20)
 		result_notice(ses->res, "cpu-frequency", "The CPU is limited to %" PRId64 " of %" PRId64 " MHz.",
 		              limit / 1000, max / 1000);
