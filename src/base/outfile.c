@@ -175,11 +175,6 @@ static bool grows_at_its_end(const struct outfile *f)
 	return f->kind == OUTFILE_LOG || f->kind == OUTFILE_LINES;
 }
 
-static bool is_replaced(const struct outfile *f)
-{
-	return !grows_at_its_end(f) && f->kind != OUTFILE_REQUESTS && f->kind != OUTFILE_EACH;
-}
-
 /* Opens the file that exists and fills *ret; -ENOENT: it does not exist, which is fine. */
 static int look(const struct outfile *f, struct stat *ret, struct err *err)
 {
@@ -344,7 +339,7 @@ static int check(struct outfile *f, struct err *err)
 	if (old < 0 && is_named_as_another(f))
 		return err_set(err, -EEXIST, "%s%s has the name of a document, and would be a %s; give another name.",
 		               f->label, f->path, kind_name(f->kind));
-	if (old < 0 || is_replaced(f))
+	if (old < 0 || (!grows_at_its_end(f) && f->kind != OUTFILE_REQUESTS && f->kind != OUTFILE_EACH))
 		r = try(f, old, &st, err);
 	if (old >= 0)
 		(void)close(old); /* nothing was written */

@@ -74,13 +74,6 @@ static const char *skip_spaces(const char *p)
 	return p;
 }
 
-static char to_upper(char c)
-{
-	if (c >= 'a' && c <= 'z')
-		return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[c - 'a'];
-	return c;
-}
-
 /* mantissa / 10^scale; a fixed point number without its unit. */
 struct fixed {
 	uint64_t mantissa, divisor; /* divisor: 10^scale */
@@ -120,7 +113,7 @@ static size_t suffix_match(const struct suffix *s, const char *text, unsigned di
 	if (!(s->dim & dims) || !strncmp(text, s->name, n))
 		return s->dim & dims ? n : 0;
 	/* "k", "kB", "mbit"; but "b" alone is nothing, and times keep their case ("m" and "M" differ) */
-	if (s->dim == DIM_TIME || n == 0 || !strcmp(s->name, "B") || to_upper(text[0]) != s->name[0])
+	if (s->dim == DIM_TIME || n == 0 || !strcmp(s->name, "B") || toupper((unsigned char)text[0]) != s->name[0])
 		return 0;
 	return strncmp(text + 1, s->name + 1, n - 1) ? 0 : n;
 }

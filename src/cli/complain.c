@@ -48,12 +48,6 @@ static const char *next_step(int code)
 	return "see platter(8)";
 }
 
-/* "What is wrong; what to do." A question ("did you mean") and several lines (findings of a refusal) say it, too. */
-static bool says_what_to_do(const char *text)
-{
-	return strpbrk(text, ";?`\n") != NULL;
-}
-
 /* A name of a file, an option or a disk may hold what a terminal obeys: not here. Lines stay, findings have several. */
 void cli_say(const struct env *env, const char *name, const char *what, const char *text, const char *step)
 {
@@ -77,7 +71,8 @@ void cli_complain(const struct env *env, const char *name, const struct err *err
 	char text[sizeof(err->text)], step[120] = "";
 
 	memcpy(text, err->text, len + 1);
-	if (len && !says_what_to_do(text)) {
+	/* "What is wrong; what to do." A question ("did you mean") and several lines (findings of a refusal) say it. */
+	if (len && !strpbrk(text, ";?`\n")) {
 		text[len - (text[len - 1] == '.')] = '\0';
 		(void)snprintf(step, sizeof(step), "; %s.", next_step(err->code));
 	}

@@ -87,21 +87,17 @@ static json_t *describe_one(const struct command *c, const char *kind, const str
 	return j;
 }
 
-static json_t *describe_measure(const struct measure *m)
-{
-	const struct command c = { m->name, m->help, m->group, m->targets, .opts = m->opts };
-
-	return describe_one(&c, "measurement", m->tables);
-}
-
 int cli_describe(const struct env *env, FILE *out)
 {
 	json_t *j = json_object(), *list = json_array(), *codes = json_array();
 	struct common_table common;
 
 	common_table_init(&common, env, NULL);
-	for (size_t i = 0; measures[i]; i++)
-		(void)json_array_append_new(list, describe_measure(measures[i])); /* as in set() */
+	for (const struct measure *const *m = measures; *m; m++) {
+		const struct command c = { (*m)->name, (*m)->help, (*m)->group, (*m)->targets, .opts = (*m)->opts };
+
+		(void)json_array_append_new(list, describe_one(&c, "measurement", (*m)->tables)); /* as in set() */
+	}
 	for (size_t i = 0; commands[i]; i++)
 		(void)json_array_append_new(list, describe_one(commands[i], "document", NULL)); /* as in set() */
 	for (const struct exit_code_info *e = exit_codes; e->name; e++)

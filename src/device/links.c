@@ -28,13 +28,6 @@ static uint64_t attribute(const char *root, const struct sys_block *b, const cha
 	return v;
 }
 
-static uint64_t size_of(const char *root, const struct sys_block *b)
-{
-	uint64_t sectors = attribute(root, b, "size");
-
-	return sectors ? sectors * SECTOR : UINT64_MAX;
-}
-
 static void cut(struct stack *s, const char *upper, const char *lower)
 {
 	(void)snprintf(s->cut, sizeof(s->cut), "%.60s stands on %.80s, which is not to be found", upper, lower);
@@ -244,7 +237,7 @@ void links_find_loops(struct stack *s)
 
 static void loop_down(struct stack *s, const struct loop *l, link_taker *take, void *arg)
 {
-	uint64_t size = size_of(s->root, &l->b);
+	uint64_t sectors = attribute(s->root, &l->b, "size"), size = sectors ? sectors * SECTOR : UINT64_MAX;
 	struct link k = { .low_first = l->first, .low_end = l->end, .is_exact = true, .loop = l };
 
 	if (size < k.low_end - k.low_first)

@@ -8,20 +8,16 @@
 #include "device/stack.h"
 #include "device/survey.h"
 
-static bool is_block(const struct device *dev)
-{
-	return dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION;
-}
-
 /* In a directory each target makes a file of its own. */
 static bool has_bytes_of(const struct stack *s, const struct device *dev)
 {
 	struct file_id file = file_id_of(s->root, &s->mounts, dev->node, dev->file.file_dev, dev->file.inode);
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_block(dev) ? s->v[i].b.rdev == dev->rdev
-		                  : dev->kind == DEVICE_FILE && dev->file.inode && node_is_file(&s->v[i]) &&
-		                            file_id_is_same(&s->v[i].file, &file))
+		if (dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION
+		            ? s->v[i].b.rdev == dev->rdev
+		            : dev->kind == DEVICE_FILE && dev->file.inode && node_is_file(&s->v[i]) &&
+		                      file_id_is_same(&s->v[i].file, &file))
 			return true;
 	return false;
 }

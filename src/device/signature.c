@@ -120,11 +120,6 @@ void signature_scan(const char *node, dev_t rdev, const char *name, struct surve
 	blkid_free_probe(pr);
 }
 
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
-}
-
 void sample_blocks(const struct device *dev, struct survey *out)
 {
 	cleanup_close int fd = open(dev->node, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
@@ -148,7 +143,7 @@ void sample_blocks(const struct device *dev, struct survey *out)
 		n++;
 		if (got != (ssize_t)block)
 			bad++;
-		else if (!is_zero(buf, block))
+		else if (buf[0] || memcmp(buf, buf + 1, block - 1) != 0)
 			nonzero++;
 	}
 	if (nonzero + bad == 0)

@@ -351,14 +351,6 @@ static bool take_bad(struct run *run, struct io_req *req)
 	return true;
 }
 
-/* The earliest stamp is among the requests of the first rounds, before any of them is used again. */
-static void find_start(struct run *run)
-{
-	for (uint32_t i = 0; i < run->depth; i++)
-		if (run->pool.reqs[i].submit_ns && run->pool.reqs[i].submit_ns < run->stats.first_submit_ns)
-			run->stats.first_submit_ns = run->pool.reqs[i].submit_ns;
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -399,8 +391,10 @@ static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 		look_for_stop(run, before_ns, until_ns, n ? run->pool.done[0]->done_ns : clock_now_ns(run->eng->clk));
 	if (n <= 0)
 		return n;
-	if (run->stats.ops == 0)
-		find_start(run);
+	/* The earliest stamp is among the requests of the first rounds, before any of them is used again. */
+	for (uint32_t i = 0; run->stats.ops == 0 && i < run->depth; i++)
+		if (run->pool.reqs[i].submit_ns && run->pool.reqs[i].submit_ns < run->stats.first_submit_ns)
+			run->stats.first_submit_ns = run->pool.reqs[i].submit_ns;
 	/* An engine that waits within submit() (sync) gives no chance to report it earlier. */
 	if (!run->is_stall_reported && run->load->on_stall && run->pool.done[0]->done_ns >= run->moved_ns + STALL_NS)
 		run->load->on_stall(run->load->arg, run->pool.done[0]->done_ns, run->pool.done[0]);

@@ -152,11 +152,6 @@ static void value_f64(struct out *o, double value)
 	value_cell(o, FIELD_TYPE_F64, &(struct cell){ .is_null = !isfinite(value), .f64 = value });
 }
 
-static void value_u64(struct out *o, uint64_t value)
-{
-	value_cell(o, FIELD_TYPE_U64, &(struct cell){ .u64 = value });
-}
-
 static void member_text(struct out *o, const char *name, const char *text)
 {
 	key(o, name);
@@ -166,7 +161,7 @@ static void member_text(struct out *o, const char *name, const char *text)
 static void member_u64(struct out *o, const char *name, uint64_t value)
 {
 	key(o, name);
-	value_u64(o, value);
+	value_cell(o, FIELD_TYPE_U64, &(struct cell){ .u64 = value });
 }
 
 static void members(struct out *o, const struct member *m, const void *object)

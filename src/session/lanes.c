@@ -46,13 +46,6 @@ bool session_is_first_of_disk(const struct session *ses, size_t i)
 	return ses->devs[i].disk[0] != '\0';
 }
 
-/* The second joins the lane of the first, with all that are in it. */
-static void join(size_t *lane, size_t n, size_t from, size_t to)
-{
-	for (size_t i = 0; i < n; i++)
-		lane[i] = lane[i] == from ? to : lane[i];
-}
-
 int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err)
 {
 	cleanup_free struct device *devs = xcalloc(n + 1, sizeof(*devs));
@@ -66,8 +59,10 @@ int session_lanes(const struct env *env, const char *const *paths, size_t n, siz
 			struct device_share share;
 
 			r = share_of(env, pair, 2, &share, err);
-			if (share.kind != SHARE_NOTHING || device_shares_link(&devs[k], &devs[i]))
-				join(ret_lane, n, ret_lane[i], ret_lane[k]);
+			if (share.kind == SHARE_NOTHING && !device_shares_link(&devs[k], &devs[i]))
+				continue;
+			for (size_t m = 0, from = ret_lane[i]; m <= i; m++) /* with all that are in it */
+				ret_lane[m] = ret_lane[m] == from ? ret_lane[k] : ret_lane[m];
 		}
 	}
 	return r;

@@ -150,12 +150,6 @@ static struct stats_estimate between(double low, double high)
 	return (struct stats_estimate){ (low + high) / 2.0, { low, high } };
 }
 
-/* What is held ends with a whole block as a rule, and so much was seen to be held. */
-static struct stats_estimate at_least(double low, double high)
-{
-	return (struct stats_estimate){ low, { low, high } };
-}
-
 /* The difference of the medians of two sizes is free of what each request costs. */
 static struct stats_estimate interface_of(const struct buffer_samples *s)
 {
@@ -232,7 +226,8 @@ static void analyse_ahead(const struct buffer_samples *s, const struct buffer_co
 		f->end = END_TRACK;
 	} else if (e->is_sure && e->high != UINT64_MAX && e->high - e->low <= c->block_bytes + e->low / 64) {
 		f->is_ahead_even = odds < -SURE;
-		f->ahead_bytes = at_least((double)e->low, (double)e->high); /* behind the block itself */
+		/* behind the block itself; what is held ends with a whole one as a rule */
+		f->ahead_bytes = (struct stats_estimate){ (double)e->low, { (double)e->low, (double)e->high } };
 	}
 }
 
