@@ -113,15 +113,15 @@ static void lay_over(struct result *out, const struct result *const *pair)
 		               is_one_disk && pair[i]->head.started ? pair[i]->head.started : alike_disk(pair[i]));
 		add_rows(both, t[i], whose);
 	}
-	result_plot(out, &(struct plot_decl){ .name = p->name,
-	                                      .kind = p->kind,
-	                                      .title = p->title,
-	                                      .table = p->table,
-	                                      .x = p->x,
-	                                      .y = p->y,
-	                                      .series = series,
-	                                      .low = p->low,
-	                                      .high = p->high });
+	result_plot(out, &(struct plot){ .name = p->name,
+	                                 .kind = p->kind,
+	                                 .title = p->title,
+	                                 .table = p->table,
+	                                 .x = p->x,
+	                                 .y = p->y,
+	                                 .series = series,
+	                                 .low = p->low,
+	                                 .high = p->high });
 }
 
 /* How many rows have that verdict; their figures, some of them, behind text. */

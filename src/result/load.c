@@ -509,7 +509,7 @@ static void load_plots(struct reader *rd, const json_t *root, struct result *res
 		enter(rd, "plots[%zu]", i);
 		if (!is_object(rd, obj))
 			return;
-		result_plot(res, &(struct plot_decl){ 0 });
+		result_plot(res, &(struct plot){ 0 });
 		p = &res->plots[res->nplots - 1];
 		read_members(rd, obj, plot_members, p);
 		prove_plot(rd, p);

@@ -6,23 +6,16 @@
 #include "base/cleanup.h"
 #include "result/build.h"
 
-void result_plot(struct result *res, const struct plot_decl *plot)
+void result_plot(struct result *res, const struct plot *plot)
 {
-	xappend(res->plots, res->nplots,
-	        (struct plot){
-			.name = result_strdup(plot->name),
-			.see = result_strdup(plot->see),
-			.kind = result_strdup(plot->kind),
-			.title = result_strdup(plot->title),
-			.table = result_strdup(plot->table),
-			.x = result_strdup(plot->x),
-			.y = result_strdup(plot->y),
-			.series = result_strdup(plot->series),
-			.low = result_strdup(plot->low),
-			.high = result_strdup(plot->high),
-			.dots = result_strdup(plot->dots),
-			.marks = result_strdup(plot->marks),
-		});
+	struct plot copy = *plot;
+
+	for (const struct member *m = plot_members; m->name; m++) {
+		const char **text = member_of(m, &copy);
+
+		*text = result_strdup(*text);
+	}
+	xappend(res->plots, res->nplots, copy);
 }
 
 int result_plot_kind(const char *name)

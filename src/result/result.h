@@ -85,24 +85,19 @@ struct notice {
 enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PLOT_POLAR, PLOT_HISTOGRAM, PLOT_BANDS };
 /*
  * kind: "line" and so on, see result_plot_kind(); y may list several keys, comma-separated; series: a key that splits
- * rows into lines
+ * rows into lines. In code the texts are anyone's, in a document on the heap.
  */
 struct plot {
-	char *name; /* unique within the document, or NULL in documents of older versions, as is see */
-	char *see;  /* a sentence: what to see in it */
-	char *kind, *title, *table, *x, *y, *series;
-	char *low, *high; /* keys of the interval of y, or NULL */
-	char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
+	const char *name; /* unique within the document, or NULL in documents of older versions, as is see */
+	const char *see;  /* a sentence: what to see in it */
+	const char *kind, *title, *table, *x, *y, *series;
+	const char *low, *high; /* keys of the interval of y, or NULL */
+	const char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
 	/*
 	 * What is marked along x, or NULL: "table:first" for places, "table:first:last" or "table:first:+length" for
 	 * stretches, "figures:name" for one place; several with commas between them.
 	 */
-	char *marks;
-};
-
-/* The same as it is declared in code. */
-struct plot_decl {
-	const char *name, *see, *kind, *title, *table, *x, *y, *series, *low, *high, *dots, *marks;
+	const char *marks;
 };
 
 struct option_value { /* options in force, as a user would type them */
@@ -229,7 +224,7 @@ uint64_t result_limit_count(const struct result *res);
  * RESULT_NOTICES_ALL. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
-void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */
+void result_plot(struct result *res, const struct plot *plot); /* copied; unused members NULL */
 /* -1: none of ours. */
 int result_plot_kind(const char *name);
 /* Are its table and the columns of x and y there? Others are neither saved nor loaded. */

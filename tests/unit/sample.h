@@ -95,21 +95,21 @@ static inline struct result *sample_zones(const char *model, const char *serial,
 	result_figure(res, "start_bytes_per_s", "start", UNIT_BYTES_PER_S, 200e6 * scale, &ci, 30);
 	result_figure_u64(res, "surfaces", "surfaces", UNIT_COUNT, 4);
 	result_figure_text(res, "layout", "layout", "serpentine");
-	result_plot(res, &(struct plot_decl){ .kind = "line",
-	                                      .title = "Rate by position",
-	                                      .table = "curve",
-	                                      .x = "offset_bytes",
-	                                      .y = "rate_bytes_per_s",
-	                                      .low = "low",
-	                                      .high = "high",
-	                                      .marks = "slow:first_byte:last_byte,figures:edge_bytes" });
+	result_plot(res, &(struct plot){ .kind = "line",
+	                                 .title = "Rate by position",
+	                                 .table = "curve",
+	                                 .x = "offset_bytes",
+	                                 .y = "rate_bytes_per_s",
+	                                 .low = "low",
+	                                 .high = "high",
+	                                 .marks = "slow:first_byte:last_byte,figures:edge_bytes" });
 	return res;
 }
 
 static inline void sample_plot(struct result *res, const char *kind, const char *table, const char *x, const char *y,
                                const char *series)
 {
-	struct plot_decl p = { .kind = kind, .title = kind, .table = table, .x = x, .y = y, .series = series };
+	struct plot p = { .kind = kind, .title = kind, .table = table, .x = x, .y = y, .series = series };
 
 	result_plot(res, &p);
 }
@@ -144,13 +144,13 @@ static inline struct result *sample_all_plots(void)
 	sample_plot(res, "scatter", "angles", "track", "angle_ratio", NULL);
 	sample_plot(res, "step", "curve", "offset_bytes", "rate_bytes_per_s,low", NULL);
 	sample_plot(res, "bars", "matrix", "operation", "rate_bytes_per_s", NULL);
-	result_plot(res, &(struct plot_decl){ .kind = "heatmap",
-	                                      .title = "heatmap",
-	                                      .table = "matrix",
-	                                      .x = "file_bytes",
-	                                      .y = "record_bytes,rate_bytes_per_s",
-	                                      .series = "operation",
-	                                      .marks = "figures:edge_bytes" });
+	result_plot(res, &(struct plot){ .kind = "heatmap",
+	                                 .title = "heatmap",
+	                                 .table = "matrix",
+	                                 .x = "file_bytes",
+	                                 .y = "record_bytes,rate_bytes_per_s",
+	                                 .series = "operation",
+	                                 .marks = "figures:edge_bytes" });
 	sample_plot(res, "polar", "angles", "angle_ratio", "track", NULL);
 	sample_plot(res, "histogram", "angles", "track", "samples", NULL);
 	sample_plot(res, "bands", "curve", "offset_bytes", "rate_bytes_per_s", NULL);

@@ -118,10 +118,10 @@ static struct result *full(bool is_known)
 	result_figure_text(res, "layout", "Layout", "text");
 	result_fault(res, is_known ? "/dev/sdx" : NULL, "read", 4096, 512, is_known ? -EIO : 0, res->head.elapsed_s);
 	result_notice(res, "code", "Text.");
-	result_plot(res, &(struct plot_decl){ C("a-name"), C("Sentence."), C("line"), C("Title"), C("curve"),
-	                                      C("offset_bytes"), C("offset_bytes"), C("name"), C("offset_bytes"),
-	                                      C("offset_bytes"), C("curve:offset_bytes:offset_bytes"),
-	                                      C("curve:offset_bytes") });
+	result_plot(res,
+	            &(struct plot){ C("a-name"), C("Sentence."), C("line"), C("Title"), C("curve"), C("offset_bytes"),
+	                            C("offset_bytes"), C("name"), C("offset_bytes"), C("offset_bytes"),
+	                            C("curve:offset_bytes:offset_bytes"), C("curve:offset_bytes") });
 	return res;
 }
 

@@ -55,10 +55,10 @@ static struct result *full(void)
 	result_fault(res, "/dev/sdx", "read", 123456789, 65536, -EIO, 12.5);
 	result_fault(res, "/dev/sdx", "read", 123456789, 65536, 512, 13);
 	result_notice(res, "other-io", "Something else read %d MB; stop it and repeat.", 12);
-	result_plot(res, &(struct plot_decl){ .kind = (char *)(uintptr_t) "line",
-	                                      .table = (char *)(uintptr_t) "curve",
-	                                      .x = (char *)(uintptr_t) "offset_bytes",
-	                                      .y = (char *)(uintptr_t) "rate_bytes_per_s" });
+	result_plot(res, &(struct plot){ .kind = (char *)(uintptr_t) "line",
+	                                 .table = (char *)(uintptr_t) "curve",
+	                                 .x = (char *)(uintptr_t) "offset_bytes",
+	                                 .y = (char *)(uintptr_t) "rate_bytes_per_s" });
 	return res;
 }
 
@@ -128,7 +128,7 @@ TEST(a_loaded_document_can_be_added_to)
 		result_fault(back, "x", "read", 0, 0, -EIO, 0);
 		result_row(result_table(back, "new", NULL, row_fields), &(struct row){ .name = name });
 		result_target(back, &(struct row){ .name = name }, row_fields);
-		result_plot(back, &(struct plot_decl){ .kind = name });
+		result_plot(back, &(struct plot){ .kind = name });
 		result_option(back, name, name);
 	}
 	assert_int_equal(result_fault_count(back), 42);

@@ -96,6 +96,7 @@ TEST(hostile_text_cannot_become_markup)
 	static const char hostile[] = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>&\x01";
 	cleanup_result struct result *res = sample_zones(hostile, hostile, hostile, 5, 1.0);
 	const struct result *one[] = { res };
+	struct plot hurt = res->plots[0];
 	cleanup_free char *page = NULL;
 
 	result_notice(res, "x", "%s", hostile);
@@ -105,8 +106,8 @@ TEST(hostile_text_cannot_become_markup)
 	res->head.argv = calloc(2, sizeof(char *));
 	res->head.argv[0] = strdup(hostile);
 	res->head.argc = 1;
-	free(res->plots[0].title);
-	res->plots[0].title = strdup(hostile);
+	hurt.title = hostile;
+	result_plot(res, &hurt);
 	page = page_of(one, 1);
 	assert_null(strstr(page, "<script"));
 	assert_null(strstr(page, "<img"));
@@ -169,13 +170,13 @@ static struct result *sample_bars(const char *model, uint64_t width_ms, const ch
 		result_row(t, &row);
 	}
 	result_figure_u64(res, "p50_ns", "median", UNIT_NS, 10000000);
-	result_plot(res, &(struct plot_decl){ .kind = "histogram",
-	                                      .title = "How long reads took",
-	                                      .table = "distribution",
-	                                      .x = "from_ns,to_ns",
-	                                      .y = "share_percent",
-	                                      .series = "of",
-	                                      .marks = "figures:p50_ns" });
+	result_plot(res, &(struct plot){ .kind = "histogram",
+	                                 .title = "How long reads took",
+	                                 .table = "distribution",
+	                                 .x = "from_ns,to_ns",
+	                                 .y = "share_percent",
+	                                 .series = "of",
+	                                 .marks = "figures:p50_ns" });
 	return res;
 }
 
@@ -224,7 +225,7 @@ TEST(dots_of_another_table_stand_behind_the_line)
 	enum { DOTS = 2000 };
 	cleanup_result struct result *res = sample_bars("Disk A", 4, NULL);
 	struct table *t = result_table(res, "accesses", "Accesses", sample_bar_fields);
-	struct plot_decl decl = { .kind = "line", .table = "distribution", .x = "from_ns", .y = "share_percent" };
+	struct plot decl = { .kind = "line", .table = "distribution", .x = "from_ns", .y = "share_percent" };
 	const struct result *one[] = { res };
 	struct plot_data *d;
 
@@ -257,11 +258,11 @@ TEST(dots_do_not_hide_the_line_in_text)
 	enum { DOTS = 3000 };
 	cleanup_result struct result *res = sample_bars("Disk A", 4, NULL);
 	struct table *t = result_table(res, "accesses", "Accesses", sample_bar_fields);
-	const struct plot_decl decl = { .kind = "line",
-		                        .table = "distribution",
-		                        .x = "from_ns",
-		                        .y = "share_percent",
-		                        .dots = "accesses:from_ns:share_percent" };
+	const struct plot decl = { .kind = "line",
+		                   .table = "distribution",
+		                   .x = "from_ns",
+		                   .y = "share_percent",
+		                   .dots = "accesses:from_ns:share_percent" };
 	const struct result *one[] = { res };
 
 	for (uint64_t i = 0; i < DOTS; i++) /* all over the picture */
@@ -304,11 +305,11 @@ TEST(every_bad_place_has_its_mark)
 
 	for (size_t i = 0; i < ARRAY_LEN(at); i++)
 		result_row(result_table(res, "bad", "Bad", sample_region_fields), &(struct sample_region){ at[i], 0 });
-	result_plot(res, &(struct plot_decl){ .kind = "line",
-	                                      .table = "curve",
-	                                      .x = "offset_bytes",
-	                                      .y = "rate_bytes_per_s",
-	                                      .marks = "bad:first_byte:first_byte" });
+	result_plot(res, &(struct plot){ .kind = "line",
+	                                 .table = "curve",
+	                                 .x = "offset_bytes",
+	                                 .y = "rate_bytes_per_s",
+	                                 .marks = "bad:first_byte:first_byte" });
 	d = plot_data_new(one, 1, &res->plots[1], true);
 	assert_non_null(d);
 	svg = svg_of(d);
@@ -321,7 +322,7 @@ TEST(an_axis_of_several_columns_has_the_name_of_what_they_are)
 {
 	cleanup_result struct result *res = sample_bars("Disk A", 4, NULL);
 	const struct result *one[] = { res };
-	struct plot_decl decl = { .kind = "line", .table = "distribution", .x = "share_percent", .y = "from_ns" };
+	struct plot decl = { .kind = "line", .table = "distribution", .x = "share_percent", .y = "from_ns" };
 
 	for (int k = 0; k < 2; k++) {
 		struct plot_data *d;
@@ -441,11 +442,11 @@ static struct result *sample_part(double from, double to, const char *range)
 		result_row(t,
 		           &(struct sample_curve){ (uint64_t)((from + (to - from) * i / 50) * 40007870300.16), 2e8 });
 	result_option(res, "range", range);
-	result_plot(res, &(struct plot_decl){ .kind = "line",
-	                                      .title = "Part",
-	                                      .table = "part",
-	                                      .x = "offset_bytes",
-	                                      .y = "rate_bytes_per_s" });
+	result_plot(res, &(struct plot){ .kind = "line",
+	                                 .title = "Part",
+	                                 .table = "part",
+	                                 .x = "offset_bytes",
+	                                 .y = "rate_bytes_per_s" });
 	return res;
 }
 
@@ -518,12 +519,12 @@ static struct result *sample_map(uint64_t bad, uint64_t cells)
 	for (uint64_t i = 0; i < 1024; i++)
 		result_row(map, &(struct place_row){ i / 32 * 32000, i % 32 * 1000, 1e6 });
 	result_row(slow, &(struct bad_row){ 1000 * bad, 1000 * cells });
-	result_plot(res, &(struct plot_decl){ .kind = "heatmap",
-	                                      .title = "The surface",
-	                                      .table = "map",
-	                                      .x = "column_bytes",
-	                                      .y = "row_bytes,shown_ns",
-	                                      .marks = "slow:offset_bytes:+length_bytes" });
+	result_plot(res, &(struct plot){ .kind = "heatmap",
+	                                 .title = "The surface",
+	                                 .table = "map",
+	                                 .x = "column_bytes",
+	                                 .y = "row_bytes,shown_ns",
+	                                 .marks = "slow:offset_bytes:+length_bytes" });
 	return res;
 }
 

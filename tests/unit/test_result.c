@@ -206,7 +206,7 @@ TEST_WITH(many_figures_faults_and_options_find_room, make, drop)
 		result_figure_u64(res, name, NULL, UNIT_COUNT, (uint64_t)i);
 		result_option(res, name, "1");
 		result_notice(res, name, "Notice %d.", i);
-		result_plot(res, &(struct plot_decl){ .kind = name });
+		result_plot(res, &(struct plot){ .kind = name });
 		result_target(res, &(struct row){ .offset_bytes = 1, .name = name }, row_fields);
 	}
 	result_option(res, "figure_7", "2");
@@ -307,7 +307,7 @@ TEST_WITH(hostile_names_are_made_utf8_wherever_they_enter, make, drop)
 	result_notice(res, bad, "%s", bad);
 	result_option(res, bad, bad);
 	result_target(res, &(struct row){ .name = bad }, row_fields);
-	result_plot(res, &(struct plot_decl){ .title = bad ? (char *)(uintptr_t)bad : NULL });
+	result_plot(res, &(struct plot){ .title = bad ? (char *)(uintptr_t)bad : NULL });
 	result_argv(res, &bad, 1);
 	result_set(&res->head.engine, bad);
 	assert_string_equal(t->name, good);

@@ -194,11 +194,11 @@ static struct result *many(unsigned what)
 		result_row(result_table(res, "curve", "curve", place_fields),
 		           &(struct place){ i * 1000000, 1e6 * (double)(100 - i) });
 	if (what & 32)
-		result_plot(res, &(struct plot_decl){ .kind = "line",
-		                                      .title = "The curve",
-		                                      .table = "curve",
-		                                      .x = "first_byte",
-		                                      .y = "rate_bytes_per_s" });
+		result_plot(res, &(struct plot){ .kind = "line",
+		                                 .title = "The curve",
+		                                 .table = "curve",
+		                                 .x = "first_byte",
+		                                 .y = "rate_bytes_per_s" });
 	if (what & 64)
 		cli_screen(res);
 	return res;

@@ -101,11 +101,11 @@ static struct result *zones(void)
 		"Something else read %s from /dev/sda during the run; stop it and repeat, since each byte of it slowed "
 		"the measurement down.",
 		"12.5 MB");
-	result_plot(res, &(struct plot_decl){ .kind = C("line"),
-	                                      .title = C("Transfer rate"),
-	                                      .table = C("curve"),
-	                                      .x = C("offset_bytes"),
-	                                      .y = C("rate_bytes_per_s") });
+	result_plot(res, &(struct plot){ .kind = C("line"),
+	                                 .title = C("Transfer rate"),
+	                                 .table = C("curve"),
+	                                 .x = C("offset_bytes"),
+	                                 .y = C("rate_bytes_per_s") });
 	return res;
 }
 
@@ -210,12 +210,12 @@ static struct result *matrix(size_t records)
 			for (size_t k = 0; k < records; k++)
 				if (file || k + 1 < records || !op) /* one cell is not there */
 					matrix_cell(t, file, k, op);
-	result_plot(res, &(struct plot_decl){ .kind = C("heatmap"),
-	                                      .title = C("Rate by file and record size"),
-	                                      .table = C("matrix"),
-	                                      .x = C("file_bytes"),
-	                                      .y = C("record_bytes,rate_bytes_per_s"),
-	                                      .series = C("operation,mode") });
+	result_plot(res, &(struct plot){ .kind = C("heatmap"),
+	                                 .title = C("Rate by file and record size"),
+	                                 .table = C("matrix"),
+	                                 .x = C("file_bytes"),
+	                                 .y = C("record_bytes,rate_bytes_per_s"),
+	                                 .series = C("operation,mode") });
 	return res;
 }
 

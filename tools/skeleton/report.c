@@ -22,7 +22,7 @@ void skeleton_report_samples(struct result *res, const struct skeleton_samples *
 
 	for (size_t i = 0; i < samples->n; i++)
 		result_row(t, &samples->v[i]);
-	result_plot(res, &(struct plot_decl){ .name = "reads",
+	result_plot(res, &(struct plot){ .name = "reads",
 	                                      .see = "Each dot is a read; a high one had to wait.",
 	                                      .kind = "scatter",
 	                                      .title = "Time of each read",

@@ -39,7 +39,7 @@ const struct measure_table buffer_tables[] = {
 		       "from low to high, the buffered data end.",                                                     \
 		.kind = "scatter", .title = (title_), .table = "probes", .x = (x_), .y = "access_ns", .series = "test" \
 	}
-static const struct plot_decl plots[] = {
+static const struct plot plots[] = {
 	PLOT("probes", "Probe reads by distance", "distance_bytes"),
 	PLOT("probes-by-number", "Probe reads by the streams between", "others"),
 };

@@ -119,7 +119,7 @@ void cache_report_plots(struct session *ses)
 {
 	result_plot(
 		ses->res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "matrix",
 			.see = "A strong colour is fast; where it turns pale towards larger files, they no longer fit into memory.",
 			.kind = "heatmap",
@@ -130,7 +130,7 @@ void cache_report_plots(struct session *ses)
 			.series = "operation,mode",
 			.marks = "figures:knee_bytes" });
 	result_plot(ses->res,
-	            &(struct plot_decl){
+	            &(struct plot){
 			    .name = "knee",
 			    .see = "The rate falls where the file no longer fits into memory: the mark is that size.",
 			    .kind = "line",
@@ -141,7 +141,7 @@ void cache_report_plots(struct session *ses)
 			    .marks = "figures:knee_bytes" });
 	result_plot(
 		ses->res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "hits",
 			.see = "The part that came from memory: it falls from 1 towards 0 where the file no longer fits.",
 			.kind = "line",

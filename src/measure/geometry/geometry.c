@@ -150,7 +150,7 @@ static void report_speed(struct geo *g)
 
 /* ---- the run ---- */
 
-static const struct plot_decl plots[] = {
+static const struct plot plots[] = {
 	{ .name = "tracks",
 	  .see = "All tracks of a zone hold the same number of sectors; two rows of dots at one place are heads of different density.",
 	  .kind = "scatter",

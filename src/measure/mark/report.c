@@ -150,7 +150,7 @@ void mark_report_plots(struct result *res, bool has_sweep)
 {
 	result_plot(
 		res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "ways",
 			.see = "The same file by each way: where bars differ, it is the memory or the way, not the disk.",
 			.kind = "bars",
@@ -161,7 +161,7 @@ void mark_report_plots(struct result *res, bool has_sweep)
 	if (has_sweep)
 		result_plot(
 			res,
-			&(struct plot_decl){
+			&(struct plot){
 				.name = "sweep",
 				.see = "Where a line falls, the file no longer fits into memory: what is left at the right is the disk.",
 				.kind = "line",

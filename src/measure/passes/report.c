@@ -104,7 +104,7 @@ void passes_report_plots(struct session *ses)
 {
 	result_plot(
 		ses->res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "steps",
 			.see = "Each bar is a step; a pass that is much faster than those before it was read from memory.",
 			.kind = "bars",

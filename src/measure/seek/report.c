@@ -221,7 +221,7 @@ void seek_report_parts(struct seek_run *s)
 void seek_report_plots(const struct seek_run *s)
 {
 	const bool turns = s->rot.is_rotating;
-	const struct plot_decl plots[] = {
+	const struct plot plots[] = {
 		{ .name = "accesses",
 		  .see = "Each dot is a read: in the band it waited for less than a revolution, above it a revolution was lost.",
 		  .kind = "line",

@@ -71,7 +71,7 @@ void distribution_plots(struct result *res, const char *things, const char *mark
 	(void)snprintf(within, sizeof(within), "Share of %s that took no longer", things);
 	result_plot(
 		res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "distribution",
 			.see = "A peak is the usual time; a second peak or a tail to the right is what had to wait.",
 			.kind = "histogram",
@@ -83,7 +83,7 @@ void distribution_plots(struct result *res, const char *things, const char *mark
 			.marks = marks });
 	result_plot(
 		res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "within",
 			.see = "99 of 100 took at most the time at 99 %; the steeper the line, the steadier the times.",
 			.kind = "line",

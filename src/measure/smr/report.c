@@ -34,17 +34,16 @@ void smr_report_samples(struct result *res, const struct smr_input *in)
 	t->rows_max = SIZE_MAX; /* figures are had again from all of them */
 	for (size_t i = 0; i < in->n; i++)
 		result_row(t, &in->v[i]);
-	result_plot(res, &(struct plot_decl){
-				 .name = "rate",
-				 .see = "A rate above the actuator's is a cache; where it falls, the cache is full.",
-				 .kind = "scatter",
-				 .title = "Rate over writes",
-				 .table = "writes",
-				 .x = "first",
-				 .y = "writes_per_s",
-				 .marks = "figures:cache_entries" });
 	result_plot(res,
-	            &(struct plot_decl){ .name = "waits",
+	            &(struct plot){ .name = "rate",
+	                            .see = "A rate above the actuator's is a cache; where it falls, the cache is full.",
+	                            .kind = "scatter",
+	                            .title = "Rate over writes",
+	                            .table = "writes",
+	                            .x = "first",
+	                            .y = "writes_per_s",
+	                            .marks = "figures:cache_entries" });
+	result_plot(res, &(struct plot){ .name = "waits",
 	                                 .see = "With a full cache each dot is a write and its flush: as long as an "
 	                                        "access, or as rewriting a band.",
 	                                 .kind = "scatter",

@@ -323,28 +323,27 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 
 void stream_plots(struct session *ses)
 {
+	result_plot(ses->res, &(struct plot){ .name = "rate",
+	                                      .see = "At a dip the disk did not keep up; at a mark data were lost.",
+	                                      .kind = "line",
+	                                      .title = "Rate over time",
+	                                      .table = "timeline",
+	                                      .x = "time_s",
+	                                      .y = "rate_bytes_per_s",
+	                                      .marks = "overflows:start_s" });
 	result_plot(ses->res,
-	            &(struct plot_decl){ .name = "rate",
-	                                 .see = "At a dip the disk did not keep up; at a mark data were lost.",
-	                                 .kind = "line",
-	                                 .title = "Rate over time",
-	                                 .table = "timeline",
-	                                 .x = "time_s",
-	                                 .y = "rate_bytes_per_s",
-	                                 .marks = "overflows:start_s" });
-	result_plot(ses->res,
-	            &(struct plot_decl){ .name = "ring",
-	                                 .see = "Highest fill in each interval: at a peak the disk did not keep up.",
-	                                 .kind = "step",
-	                                 .title = "Fill of the ring",
-	                                 .table = "timeline",
-	                                 .x = "time_s",
-	                                 .y = "occupancy_bytes",
-	                                 .marks = "overflows:start_s" });
+	            &(struct plot){ .name = "ring",
+	                            .see = "Highest fill in each interval: at a peak the disk did not keep up.",
+	                            .kind = "step",
+	                            .title = "Fill of the ring",
+	                            .table = "timeline",
+	                            .x = "time_s",
+	                            .y = "occupancy_bytes",
+	                            .marks = "overflows:start_s" });
 	distribution_plots(ses->res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
 	result_plot(
 		ses->res,
-		&(struct plot_decl){
+		&(struct plot){
 			.name = "tradeoff",
 			.see = "Highest rate without loss by size of the ring; where the line is flat, a larger ring does not help.",
 			.kind = "line",

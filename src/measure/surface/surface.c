@@ -23,7 +23,7 @@
 			flat_                                        \
 	}
 static const struct {
-	struct plot_decl decl;
+	struct plot decl;
 	const char *flat_see; /* of what does not rotate; NULL: it has no such picture */
 } plots[] = {
 	PLOT("cells", "heatmap", "The surface", "map", "column_bytes", "row_bytes,shown_ns",
@@ -62,7 +62,7 @@ static void declare_plots(const struct surface_run *run)
 	if (run->position == run->range.first_bytes || res->nplots)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(plots); i++) {
-		struct plot_decl plot = plots[i].decl;
+		struct plot plot = plots[i].decl;
 
 		if (is_flat)
 			plot.see = plots[i].flat_see;

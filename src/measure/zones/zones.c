@@ -361,7 +361,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 
 static void declare_plots(struct session *ses, const struct zones_params *p)
 {
-	const struct plot_decl curve = {
+	const struct plot curve = {
 		.name = "curve",
 		.see = ses->devs[0].rotational == 0
 		               ? "A level line is one rate everywhere; dots below it and marks are slow places."
@@ -380,7 +380,7 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 		.marks = ses->ndevs > 1 ? NULL : /* those are places of the target, not of the disk */
 		                 "slow_regions:first_byte:last_byte,unreadable:first_byte:last_byte"
 	};
-	const struct plot_decl bands = {
+	const struct plot bands = {
 		.name = "bands",
 		.see = "Each bar is a stretch of one rate: a recording zone, whose tracks hold the same number of sectors.",
 		.kind = "bands",
