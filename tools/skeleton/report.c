@@ -23,12 +23,12 @@ void skeleton_report_samples(struct result *res, const struct skeleton_samples *
 	for (size_t i = 0; i < samples->n; i++)
 		result_row(t, &samples->v[i]);
 	result_plot(res, &(struct plot){ .name = "reads",
-	                                      .see = "Each dot is a read; a high one had to wait.",
-	                                      .kind = "scatter",
-	                                      .title = "Time of each read",
-	                                      .table = "reads",
-	                                      .x = "offset_bytes",
-	                                      .y = "service_ns" });
+	                                 .see = "Each dot is a read; a high one had to wait.",
+	                                 .kind = "scatter",
+	                                 .title = "Time of each read",
+	                                 .table = "reads",
+	                                 .x = "offset_bytes",
+	                                 .y = "service_ns" });
 }
 
 /* A figure is null when nothing came back; with an interval when there is one. */
