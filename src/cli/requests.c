@@ -15,10 +15,8 @@ struct requests {
 	uint64_t n;
 	int error; /* the file could not be opened, or its thread not be made */
 	/* Names outlive their targets: a measurement may close them before the last row is written. */
-	struct name {
-		struct name *next;
-		char text[];
-	} * names, *last;
+	char **names;
+	size_t nnames, last;
 };
 
 struct row {
@@ -101,20 +99,13 @@ static int open_file(struct requests *r)
 /* The name, kept. Nearly always that of the request before. */
 static const char *name_of(struct requests *r, const char *text)
 {
-	struct name *n = r->last;
-
-	if (n && strcmp(n->text, text) == 0)
-		return n->text;
-	for (n = r->names; n && strcmp(n->text, text) != 0;)
-		n = n->next;
-	if (!n) {
-		n = xcalloc(1, sizeof(*n) + strlen(text) + 1);
-		strcpy(n->text, text);
-		n->next = r->names;
-		r->names = n;
-	}
-	r->last = n;
-	return n->text;
+	if (r->last < r->nnames && strcmp(r->names[r->last], text) == 0)
+		return r->names[r->last];
+	for (r->last = 0; r->last < r->nnames && strcmp(r->names[r->last], text) != 0;)
+		r->last++;
+	if (r->last == r->nnames)
+		xappend(r->names, r->nnames, xmust(strdup(text)));
+	return r->names[r->last];
 }
 
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns)
@@ -155,10 +146,9 @@ int requests_close(struct requests *r, struct err *err)
 			err, error,
 			"--requests: writing %s failed (%s), so it holds the first requests only; make room or give another path.",
 			r->file->path, err_name(error));
-	for (struct name *name = r->names, *next; name; name = next) {
-		next = name->next;
-		free(name);
-	}
+	for (size_t i = 0; i < r->nnames; i++)
+		free(r->names[i]);
+	free(r->names);
 	free(r);
 	return error;
 }
