@@ -114,15 +114,9 @@ const struct measure_table zones_tables[] = {
 
 static struct table *fresh_table(struct result *res, const char *name)
 {
-	for (const struct measure_table *m = zones_tables; m->name; m++) {
-		struct table *t;
-
-		if (strcmp(m->name, name) != 0)
-			continue;
-		t = result_table(res, m->name, m->title, m->fields);
-		result_table_clear(t);
-		return t;
-	}
+	for (const struct measure_table *m = zones_tables; m->name; m++)
+		if (strcmp(m->name, name) == 0)
+			return result_table_anew(res, m->name, m->title, m->fields);
 	return NULL;
 }
 
