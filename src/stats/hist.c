@@ -37,31 +37,39 @@ void hist_merge(struct hist *into, const struct hist *from)
 		into->bucket[i] += from->bucket[i];
 }
 
-/* Middle of bucket i, rounded down; for exact buckets the value itself. */
-static uint64_t bucket_middle(size_t i)
+/* First value of bucket i and how many values it holds. */
+static uint64_t bucket_first(size_t i, uint64_t *ret_width)
 {
 	uint32_t shift;
 
+	*ret_width = 1;
 	if (i < (1u << (HIST_BITS + 1)))
 		return i;
 	shift = (uint32_t)(i >> HIST_BITS) - 1;
-	return ((uint64_t)(i - ((size_t)shift << HIST_BITS)) << shift) + (1ull << shift) / 2;
+	*ret_width = 1ull << shift;
+	return (uint64_t)(i - ((size_t)shift << HIST_BITS)) << shift;
 }
 
-/* The value of 1-based rank, by its bucket's middle, never outside of what was seen. */
-static uint64_t value_of_rank(const struct hist *h, uint64_t rank)
+/* Rounded down; for exact buckets the value itself. */
+static uint64_t bucket_middle(size_t i)
 {
-	uint64_t seen = 0, v = h->max;
+	uint64_t width, first = bucket_first(i, &width);
 
-	if (rank >= h->count)
-		return h->max;
-	for (size_t i = hist_index(h->min); i < HIST_BUCKETS; i++) {
-		seen += h->bucket[i];
-		if (seen >= rank) {
-			v = bucket_middle(i);
-			break;
-		}
-	}
+	return first + width / 2;
+}
+
+static size_t bucket_of_rank(const struct hist *h, uint64_t rank) /* from 1 to count */
+{
+	size_t i = hist_index(h->min);
+
+	for (uint64_t seen = h->bucket[i]; seen < rank && i + 1 < HIST_BUCKETS; seen += h->bucket[i])
+		i++;
+	return i;
+}
+
+/* Nothing outside of what was seen. */
+static uint64_t within(const struct hist *h, uint64_t v)
+{
 	return v < h->min ? h->min : v > h->max ? h->max : v;
 }
 
@@ -78,18 +86,22 @@ uint64_t hist_quantile(const struct hist *h, double q)
 	 * 99.00000000000001
 	 */
 	rank = ceil(q * (double)h->count * (1 - 1e-13));
-	return value_of_rank(h, rank >= (double)h->count ? h->count : rank < 1 ? 1 : (uint64_t)rank);
+	if (rank >= (double)h->count)
+		return h->max;
+	return within(h, bucket_middle(bucket_of_rank(h, rank < 1 ? 1 : (uint64_t)rank)));
 }
 
 struct interval hist_quantile_ci(const struct hist *h, double q)
 {
 	struct interval none = { NAN, NAN }, ci;
-	uint64_t low, high;
+	uint64_t low, high, last, width;
 
 	if (!stats_quantile_ranks(h->count, q, &low, &high))
 		return none;
-	ci.low = (double)value_of_rank(h, low);
-	ci.high = (double)value_of_rank(h, high);
+	/* Where in its bucket a value lies is not known: from the low end of the one to the high end of the other. */
+	ci.low = (double)within(h, bucket_first(bucket_of_rank(h, low), &width));
+	last = bucket_first(bucket_of_rank(h, high), &width);
+	ci.high = (double)within(h, last + width - 1);
 	return ci;
 }
 
@@ -123,19 +135,6 @@ double hist_variance(const struct hist *h)
 }
 
 /* ---- bars of a picture ---- */
-
-/* First value of bucket i and how many values it holds. */
-static uint64_t bucket_first(size_t i, uint64_t *ret_width)
-{
-	uint32_t shift;
-
-	*ret_width = 1;
-	if (i < (1u << (HIST_BITS + 1)))
-		return i;
-	shift = (uint32_t)(i >> HIST_BITS) - 1;
-	*ret_width = 1ull << shift;
-	return (uint64_t)(i - ((size_t)shift << HIST_BITS)) << shift;
-}
 
 double hist_place(const struct hist *h, double p, bool is_upper)
 {
