@@ -65,8 +65,14 @@ struct sample_row {
 	const char *kind, *state, *target;
 	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns, request_bytes,
 		first_request;
-	double error_ratio, quarter1_bytes_per_s, quarter2_bytes_per_s, quarter3_bytes_per_s, quarter4_bytes_per_s;
+	double error_ratio, quarter_bytes_per_s[ZONE_PARTS];
 };
+
+#define FIELD_QUARTER(i, name, text)                                                                     \
+	{                                                                                                \
+		.type = FIELD_TYPE_F64, .key = name, .label = text, .unit = UNIT_BYTES_PER_S,            \
+		.offset = DESC_OFFSET(struct sample_row, quarter_bytes_per_s[i], double), .detail = true \
+	}
 
 const struct field zone_sample_fields[] = {
 	FIELD_F64(struct sample_row, at_s, UNIT_S, "at"),
@@ -91,10 +97,10 @@ const struct field zone_sample_fields[] = {
 	FIELD_U64(struct sample_row, request_bytes, UNIT_BYTES, "request", .detail = true),
 	FIELD_U64(struct sample_row, first_request, UNIT_COUNT, "first of its requests", .detail = true),
 	FIELD_F64(struct sample_row, error_ratio, UNIT_RATIO, "error by itself", .detail = true),
-	FIELD_F64(struct sample_row, quarter1_bytes_per_s, UNIT_BYTES_PER_S, "first quarter", .detail = true),
-	FIELD_F64(struct sample_row, quarter2_bytes_per_s, UNIT_BYTES_PER_S, "second quarter", .detail = true),
-	FIELD_F64(struct sample_row, quarter3_bytes_per_s, UNIT_BYTES_PER_S, "third quarter", .detail = true),
-	FIELD_F64(struct sample_row, quarter4_bytes_per_s, UNIT_BYTES_PER_S, "fourth quarter", .detail = true),
+	FIELD_QUARTER(0, "quarter1_bytes_per_s", "first quarter"),
+	FIELD_QUARTER(1, "quarter2_bytes_per_s", "second quarter"),
+	FIELD_QUARTER(2, "quarter3_bytes_per_s", "third quarter"),
+	FIELD_QUARTER(3, "quarter4_bytes_per_s", "fourth quarter"),
 	FIELD_END,
 };
 
@@ -178,12 +184,10 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .whole_ns = (uint64_t)s->whole.ns,
 		                  .request_bytes = s->request_bytes,
 		                  .first_request = s->first_request ? s->first_request - 1 : UINT64_MAX,
-		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN,
-		                  .quarter1_bytes_per_s = 1e9 / s->part_ns_per_byte[0],
-		                  .quarter2_bytes_per_s = 1e9 / s->part_ns_per_byte[1],
-		                  .quarter3_bytes_per_s = 1e9 / s->part_ns_per_byte[2],
-		                  .quarter4_bytes_per_s = 1e9 / s->part_ns_per_byte[3] };
+		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN };
 
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		row.quarter_bytes_per_s[i] = 1e9 / s->part_ns_per_byte[i];
 	row.state = s->has_fault    ? "error"
 	            : !s->is_good   ? s->is_disturbed ? "stopped" : "too short"
 	            : s->is_burst   ? "burst"
@@ -271,8 +275,6 @@ static bool load_sample(const struct sample_row *row, size_t kind, const struct 
 		.ns_per_byte = 1e9 / row->rate_bytes_per_s,
 		.se_ratio = row->error_ratio,
 		.whole = { (double)row->whole_bytes, (double)row->whole_ns },
-		.part_ns_per_byte = { 1e9 / row->quarter1_bytes_per_s, 1e9 / row->quarter2_bytes_per_s,
-		                      1e9 / row->quarter3_bytes_per_s, 1e9 / row->quarter4_bytes_per_s },
 		.at_s = row->at_s,
 		.written.flush_ns = row->flush_ns == UINT64_MAX ? (double)NAN : (double)row->flush_ns,
 		.lost = { (uint32_t)row->waits, (uint32_t)row->lost_revolutions },
@@ -283,6 +285,8 @@ static bool load_sample(const struct sample_row *row, size_t kind, const struct 
 		.check_of = row->check_of,
 		.first_request = row->first_request + 1,
 	};
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		s->part_ns_per_byte[i] = 1e9 / row->quarter_bytes_per_s[i];
 	if (s->is_good) {
 		s->from_bytes = row->counted_from_bytes;
 		s->elapsed_ns = (double)row->elapsed_ns;
