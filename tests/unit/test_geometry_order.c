@@ -289,34 +289,37 @@ TEST(sizes_of_heads_that_alternate_are_learned_where_they_come_again)
  */
 TEST(pieces_of_runs_do_not_shorten_the_first_look)
 {
+	static const struct geo_run pieces[] = { { .tracks = 20, .jump = 0.08 }, { .tracks = 1, .jump = 0.1 },
+		                                 { .tracks = 1, .jump = 0.06 },  { .tracks = 60, .jump = 0.08 },
+		                                 { .tracks = 1, .jump = 0.07 },  { .tracks = 1, .jump = 0.09 },
+		                                 { .tracks = 42, .jump = 0.08 }, { .tracks = 1, .jump = 0.04 } };
 	static struct geo_candidate found[GEO_READINGS];
-	struct sequence s;
+	static struct geo_item item[3 * 22 * ARRAY_LEN(pieces)];
+	struct geo_walk w = { .items = item };
+	struct geo_order o = { .seg = NULL };
 	struct idle r;
-	size_t n;
 	bool is_found = false;
 
-	begin(&s, asking(&r));
-	for (unsigned i = 0; i < 3 * 22; i++) {
-		uint64_t size = 353 + 37 * (i % 22) % 97;
+	w.g = asking(&r);
+	r.g.rot.noise_ns = 16e3;
+	r.g.rot.period_ns = 11e6;
+	for (unsigned i = 0; i < 3 * 22; i++)
+		for (size_t k = 0; k < ARRAY_LEN(pieces); k++) {
+			struct geo_run run = pieces[k];
+			uint64_t size = 353 + 37 * (i % 22) % 97;
 
-		if (i % 3 == 0) {
-			add(&s, size, 126, 0.08);
-			add(&s, size, 1, 0.04);
-			continue;
+			if (i % 3 == 0 && k + 1 < ARRAY_LEN(pieces) && (run.tracks = k ? 0 : 126) == 0)
+				continue;
+			add_item(&w, run.tracks * size, size, run.jump, false);
+			item[w.nitems - 1].run->tracks = run.tracks;
 		}
-		add(&s, size, 20 + i % 7, 0.08);
-		add(&s, size, 1, 0.1);
-		add(&s, size, 1, 0.06);
-		add(&s, size, 60 - i % 7, 0.08);
-		add(&s, size, 1, 0.07);
-		add(&s, size, 1, 0.09);
-		add(&s, size, 42, 0.08);
-		add(&s, size, 1, 0.04);
-	}
-	n = geo_shapes(&r.g, &s.o, found);
-	for (size_t i = 0; i < n; i++)
+	geo_order_fill(&o, &w);
+	for (size_t i = geo_shapes(&r.g, &o, found); i-- > 0;)
 		is_found |= geo_is_same_layout(&found[i].shape, &(struct geo_shape){ .heads = 22, .band = 127 });
 	assert_true(is_found);
+	geo_order_free(&o);
+	for (size_t i = 0; i < w.nitems; i++)
+		free(item[i].run);
 	result_free(r.ses.res);
 }
 

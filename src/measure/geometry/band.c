@@ -65,13 +65,23 @@ static void vote(const struct geo_parser *p, struct geo_state *st, enum geo_chan
 	}
 }
 
-/* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
+/* Within a row that the walk passed as a whole, may noise have hidden that this skew is another one than the row's? */
+static bool is_hidden(const struct geo_parser *p, uint64_t track, double jump, double usual, enum geo_change c)
+{
+	if (track == geo_order_at(p->o, track)->track || geo_order_same(p->o, jump, usual))
+		return false;
+	return isnan(usual) ? p->shape->band != 1 && c != GEO_TO_CYLINDER
+	                    : geo_apart(jump, usual) < GEO_HIDDEN * p->o->tol;
+}
+
+/* Checks the skew in front of a slot, which track `at` is tried in; true: the slot has no data, and what is left of the
+ * jump is in *jump. */
 static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t k, uint64_t j,
-                        double *jump)
+                        uint64_t at, double *jump)
 {
 	enum geo_change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
 
-	if (isnan(*jump)) /* not known */
+	if (isnan(*jump) || is_hidden(p, at, *jump, st->jump[c], c)) /* not known */
 		return false;
 	vote(p, st, c, *jump, 1);
 	if (isnan(st->jump[c])) {
@@ -215,27 +225,42 @@ static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, stru
 	return n < left ? n : left;
 }
 
-/* Of a surface that begins here: the first of its tracks may hold less than the others, by what it lacks. */
+/* Of a surface that begins here: its first track may hold less than others, by what it lacks. The most that two of the
+ * next ones hold, unless the very next one holds just as much. */
 static uint64_t learned_size(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t k, uint64_t j)
 {
-	uint64_t size = geo_order_at(p->o, t)->size, second = t + next_of_surface(p, b, k, 2), next;
+	uint64_t first = geo_order_at(p->o, t)->size, most = first, once = 0;
 
-	if (second >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
-		return size;
-	next = geo_order_at(p->o, t + next_of_surface(p, b, k, 1))->size;
-	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, second)->size == next ? next : size;
+	for (uint64_t n = 1; n <= LONE_AHEAD && (b->cylinders == 1 || j + n < b->cylinders); n++) {
+		uint64_t next = t + next_of_surface(p, b, k, n), size;
+
+		if (next >= p->o->tracks)
+			break;
+		size = geo_order_at(p->o, next)->size;
+		if (n == 1 && size == first)
+			return first;
+		if (size <= most || size - first >= size / LACKS_MOST)
+			continue;
+		if (size == once)
+			most = size;
+		else if (size > once)
+			once = size;
+	}
+	return most;
 }
 
 /* One slot with data; false: its size does not fit. */
-static bool take_track(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
-                       uint64_t *size, uint64_t k, uint64_t j)
+static bool take_track(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t at, uint64_t *size,
+                       uint64_t k, uint64_t j)
 {
 	const struct geo_seg *seg = geo_order_at(p->o, at);
 
-	if (*size == 0 && !seg->is_odd)
-		*size = learned_size(p, b, at, k, j);
-	else if (*size == 0)
+	if (*size == 0 && !seg->is_odd) {
+		*size = b->is_bare ? seg->size : learned_size(p, b, at, k, j);
+		b->is_filled |= *size > seg->size;
+	} else if (*size == 0) {
 		st->cost += COST_UNKNOWN;
+	}
 	if (*size && seg->size != *size) {
 		if (!is_lone(p, b, at, *size, k, j))
 			return false;
@@ -296,7 +321,7 @@ static bool take_slot(struct geo_parser *p, struct geo_band *b, struct geo_state
 		label(p, b, c->at++, c->head, c->cylinder);
 		c->jump = NAN;
 	}
-	c->is_rest = isfinite(c->jump) && is_left_out(p, b, st, c->head, c->cylinder, &c->jump);
+	c->is_rest = isfinite(c->jump) && is_left_out(p, b, st, c->head, c->cylinder, c->at, &c->jump);
 	if (st->cost > b->most)
 		return false;
 	if (c->is_rest)
@@ -367,6 +392,22 @@ uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, st
 
 /* ---- where bands may end, and what sizes of surfaces make a zone unlikely ---- */
 
+/* A track or two that hold less than those on both sides, which are alike: they lack something, and say nothing of
+ * where bands end. */
+static bool is_aside(const struct geo_order *o, size_t i)
+{
+	const struct geo_seg *seg = &o->seg[i];
+	size_t before = i, behind = i;
+
+	if (seg->is_odd || seg->tracks > LONE_MOST || i == 0)
+		return seg->is_odd;
+	while (--before > 0 && o->seg[before].is_odd)
+		;
+	while (++behind < o->n && o->seg[behind].is_odd)
+		;
+	return behind < o->n && o->seg[before].size == o->seg[behind].size && seg->size < o->seg[behind].size;
+}
+
 bool geo_is_real_end(struct geo_order *o, size_t i)
 {
 	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
@@ -374,9 +415,9 @@ bool geo_is_real_end(struct geo_order *o, size_t i)
 
 	if (!next)
 		return true;
-	while (k + 1 < o->n && o->seg[k].is_odd)
+	while (k + 1 < o->n && is_aside(o, k))
 		k++;
-	return !seg->is_odd && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
+	return !is_aside(o, i) && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
 }
 
 size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
@@ -456,9 +497,9 @@ double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const u
 		if (!before[k] || !after[k])
 			continue;
 		differ = differ || before[k] != after[k];
+		stay = stay || before[k] == after[k];
 		if (off <= fmax(DENSITY_STEP, 1.5 / (double)after[k]) && after[k] <= before[k])
 			continue;
-		stay = stay || before[k] == after[k];
 		cost += before[k] == after[k] ? 0.0 : COST_ODD;
 	}
 	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;

@@ -216,8 +216,8 @@ static void add_seen(struct geo_search *s, struct geo_hypothesis *h, const struc
 			                           .access = s->pair[i].access,
 			                           .error = s->pair[i].error };
 		geo_set_between(&k.seen[k.n], &at[0], &at[1]);
-		/* In a part of a band another layout may have them elsewhere: it says nothing of that one. */
-		k.seen[k.n].is_again |= !geo_is_read_so(h) && (at[0].slot == UINT64_MAX || at[1].slot == UINT64_MAX);
+		/* In a part of a band another layout may have them elsewhere. */
+		k.seen[k.n].is_unplaced = !geo_is_read_so(h) && (at[0].slot == UINT64_MAX || at[1].slot == UINT64_MAX);
 		memcpy(k.place[k.n++], at, sizeof(at));
 	}
 	if (h->shape.heads > 1 && h->shape.band)
@@ -262,8 +262,8 @@ static size_t count_off(const struct geo_search *s, const struct geo_hypothesis 
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nmade; i++)
-		n += !h->seen[i].is_again && !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
-		                               BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
+		n += geo_is_evidence(&h->seen[i]) && !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
+		                                       BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
 	return n;
 }
 

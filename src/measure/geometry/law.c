@@ -14,17 +14,19 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define KNOTS   (GEO_LAW - 1) /* distances between which the curve is straight over the logarithm */
-#define HEAD    KNOTS         /* the last column is the change of heads, the first the shortest move, others rises */
-#define ROUNDS  12            /* of reweighting; from a curve that was found half of them */
-#define SWEEPS  40            /* over the columns, in each round */
-#define STARTS  5             /* times that a change of heads may take, to begin with */
-#define FLOOR   0.0005        /* of a revolution: nothing is known better than that */
-#define MISFIT  0.002         /* so far real arms are off any smooth curve: published curves of seven drives */
-#define DEEP    0.006         /* so far a curve falls at least where it does: three times that */
-#define FALL    200.0         /* of the log-likelihood for each revolution: points of those are off by 0.005 or so */
-#define HEAVY   3.0           /* degrees of freedom of Student's t: a few accesses may be anywhere */
-#define CHANGES 0.1           /* of a revolution: so much the time of a change of heads differs from drive to drive */
+#define KNOTS  (GEO_LAW - 1) /* distances between which the curve is straight over the logarithm */
+#define HEAD   KNOTS         /* the last column is the change of heads, the first the shortest move, others rises */
+#define ROUNDS 12            /* of reweighting; from a curve that was found half of them */
+#define SWEEPS 40            /* over the columns, in each round */
+#define STARTS 5             /* times that a change of heads may take, to begin with */
+#define FLOOR  0.0005        /* of a revolution: nothing is known better than that */
+#define MISFIT 0.002         /* so far real arms are off any smooth curve: published curves of seven drives */
+#define DEEP   0.006         /* so far a curve falls at least where it does: three times that */
+#define FALL   200.0         /* of the log-likelihood for each revolution: points of those are off by 0.005 or so */
+#define HEAVY  3.0           /* degrees of freedom of Student's t: a few accesses may be anywhere */
+/* Of a revolution: so much the time of a change of heads differs from drive to drive, and any access of which nothing
+ * is known. */
+#define CHANGES 0.1
 
 /* Accesses that go equally far, and to another head or not; they are next to each other in the order of `at`. */
 struct kind {
@@ -112,7 +114,7 @@ static void fit_begin(struct fit *f, const struct geo_access *seen, size_t n)
 		           .kind = xcalloc(n + 1, sizeof(*f->kind)) };
 	f->size = f->off + n + 1;
 	for (size_t i = 0; i < n; i++)
-		if (!seen[i].is_again)
+		if (geo_is_evidence(&seen[i]))
 			f->at[f->n++] = &seen[i];
 	qsort(f->at, f->n, sizeof(*f->at), by_kind);
 	for (size_t i = 0; i < f->n; i++) {
@@ -321,11 +323,14 @@ struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struc
 double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_law *law, double scale)
 {
 	static const double misfits[] = { 0.0, 0.0007, MISFIT }; /* what suits a layout best is taken */
-	double least = INFINITY;
+	double least = INFINITY, broad = 0.0;
 	struct fit f;
 
 	if (!isfinite(law->scale))
 		return INFINITY;
+	for (size_t i = 0; i < n; i++)
+		if (seen[i].is_unplaced && !seen[i].is_again)
+			broad += 0.5 * log1p(CHANGES * CHANGES / (scale * scale + seen[i].error * seen[i].error));
 	law_begin(&f, seen, n);
 	for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
 		memcpy(f.column, law->column, sizeof(f.column));
@@ -333,7 +338,7 @@ double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_la
 		least = fmin(least, cost_of(&f, scale, misfits[i]));
 	}
 	fit_free(&f);
-	return least;
+	return least + broad;
 }
 
 double geo_law_at(const struct geo_law *law, const struct geo_access *access)

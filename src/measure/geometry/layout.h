@@ -59,8 +59,15 @@ struct geo_access {
 	uint64_t cylinders;
 	bool is_other_head;
 	bool is_again;        /* it says what another one has said, and is not evidence of its own */
+	bool is_unplaced;     /* where its tracks are is not known: it may take anything */
 	double access, error; /* revolutions */
 };
+
+/* Is it evidence of how long an arm takes? */
+static inline bool geo_is_evidence(const struct geo_access *a)
+{
+	return !a->is_again && !a->is_unplaced;
+}
 
 #define GEO_LAW 18 /* the shortest move, rises behind it, and the change of heads */
 

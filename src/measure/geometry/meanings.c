@@ -29,15 +29,17 @@ void geo_place_of(const struct geo_shape *shape, uint64_t slot, struct geo_place
 	ret->head = (uint32_t)(shape->is_alternate && band % 2 ? shape->heads - 1 - k : k);
 }
 
-/* One more hypothesis, unless it is one already, at no higher price. Where there are too many the dearest goes. */
+/* One more hypothesis, unless it is one already, at no higher price. Where there are too many the dearest of those with
+ * bands goes: of these there are any number, where bands show and surfaces do not. */
 void geo_add(struct geo_search *s, const struct geo_hypothesis *h)
 {
-	struct geo_hypothesis *at = &s->h[0];
+	struct geo_hypothesis *at = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct geo_hypothesis *old = &s->h[i];
 
-		at = old->prior > at->prior ? old : at;
+		if (old->shape.band != 1 && (!at || old->prior > at->prior))
+			at = old;
 		if (!geo_is_same_layout(&old->shape, &h->shape) || geo_is_counted(old) != geo_is_counted(h))
 			continue;
 		if (h->prior < old->prior) {
@@ -49,7 +51,7 @@ void geo_add(struct geo_search *s, const struct geo_hypothesis *h)
 	if (s->n < GEO_ASKED_MAX) {
 		at = &s->h[s->n];
 		at->seen = s->made + s->n++ * GEO_MADE_MOST;
-	} else if (h->prior >= at->prior) {
+	} else if (h->shape.band != 1 && h->prior >= at->prior) {
 		return;
 	}
 	at->shape = h->shape;
@@ -78,7 +80,7 @@ static enum geo_change change_before(const struct geo_shape *shape, uint64_t slo
 /* One that noise may have made of the other does not speak against it. */
 static bool learn_skew(const struct geo_order *o, double *known, double skew)
 {
-	if (isfinite(*known) && isfinite(skew) && geo_apart(*known, skew) >= 2.0 * o->tol)
+	if (isfinite(*known) && isfinite(skew) && geo_apart(*known, skew) >= GEO_HIDDEN * o->tol)
 		return false;
 	*known = isfinite(skew) ? skew : *known;
 	return true;

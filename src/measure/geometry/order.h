@@ -90,8 +90,10 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 	return geo_apart(a, b) < o->tol;
 }
 
-#define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
-#define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
+/* Jumps up to that many times what two may differ by may be hidden by noise. */
+#define GEO_HIDDEN 2.0
+#define GEO_SURE   6.0 /* of cost: the margin of an edge that is certain */
+#define GEO_FEW    3   /* fewer tracks of a surface than that may be an accident */
 
 /* ---- what a layout reads ---- */
 
@@ -140,6 +142,8 @@ struct geo_band {
 	bool is_full;         /* no other has none, whatever a skew looks like */
 	uint64_t extra;       /* that track is none, but a piece of the one before it; 0: there is no such */
 	bool is_doubtful;     /* ret: the skew of one does look like that */
+	bool is_bare;         /* surfaces hold what the first track of each does */
+	bool is_filled;       /* ret: one was taken to hold more */
 	double most;          /* of cost: more, and it does not fit */
 };
 

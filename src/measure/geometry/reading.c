@@ -213,27 +213,29 @@ static bool is_cut(struct reading *q)
 
 /* A band of that many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of
  * them: the zone ends so. Where skews look like those of further tracks without data, these may be answers that were
- * late as well. */
+ * late as well; and where the first track of a surface holds less than others, it may lack nothing. */
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
 {
-	int ways = q->p.shape->heads > 1 ? 2 : 1; /* on one surface nothing is shifted by it */
+	unsigned full = q->p.shape->heads > 1 ? 1 : 0, bare = 2, more = 0; /* on one surface nothing is shifted */
 	bool found = false;
 
-	for (int k = 0; k < ways && !is_cut(q); k++) {
+	for (unsigned k = 0; k <= (full | bare) && !is_cut(q); k++) {
 		struct geo_band b = next_band(q, from, cylinders);
 		struct way w;
 
+		if (k & ~more)
+			continue;
 		b.skip = skip;
 		b.skip_to = skip_to;
-		b.is_full = k;
+		b.is_full = k & full;
+		b.is_bare = k & bare;
 		if (take_band(q, from, &b, &w)) {
 			*ret_cost = found ? fmin(*ret_cost, w.st.cost) : w.st.cost;
 			found = true;
 			add_way(q, &w);
 		}
-		if (!b.is_doubtful)
-			break;
+		more |= (b.is_doubtful ? full : 0) | (b.is_filled ? bare : 0);
 	}
 	return found;
 }

@@ -146,7 +146,8 @@ static bool is_turned(const struct geo_shape *a, const struct geo_shape *b)
 }
 
 /* What all have in common that are left, that far: minus the log of the odds against it. turning: that heads alternate,
- * or do not; layout: all else. */
+ * or do not; layout: all else. Where there may be one surface, bands longer than half of what was walked are left to
+ * accesses to the end of the disk (far.c). */
 struct common {
 	double surfaces, layout, turning;
 };
@@ -160,6 +161,8 @@ static struct common common_of(const struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		double *least = &of[s->h[i].shape.heads];
 
+		if (s->h[0].shape.heads == 1 && 2 * s->h[i].shape.band > s->o->tracks)
+			continue;
 		*least = fmin(*least, s->h[i].cost);
 		if (is_turned(&s->h[0].shape, &s->h[i].shape))
 			turning = fmin(turning, s->h[i].cost);
@@ -180,13 +183,13 @@ static bool is_unordered(struct geo_search *s)
 	return s->fit->cost > ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 }
 
-/* So much less likely others must be. Where the sequence is in no order, bands that its own reading does not have are
- * never sure; of heads in turn each access shows the layout, wherever it was made. */
+/* So much less likely others must be. Where the sequence is in no order, bands are never sure, as stripes of several
+ * arms are such, too; of heads in turn each access shows the layout, wherever it was made. */
 static double sure_of(struct geo_search *s)
 {
 	if (!is_unordered(s))
 		return SURE;
-	return s->h[0].shape.band == 1 || geo_is_read_so(&s->h[0]) ? SURE_ALONE : (double)INFINITY;
+	return s->h[0].shape.band == 1 ? SURE_ALONE : (double)INFINITY;
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */
@@ -205,8 +208,6 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, both, "sizes and accesses do not show whether tracks in a row are of one surface");
 	} else if (!is_one && shape->band != 1 && !comes_again(s->fit, shape)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
-	} else if (unordered && shape->heads > 1 && shape->band == 0) {
-		say_unknown(s, both, "sizes and skews are irregular, and any order looks like zones of one band");
 	} else if (unseen && shape->band <= GEO_HEADS) {
 		say_unknown(s, both, "neither sizes nor skews show where a band ends");
 	} else if (c.surfaces <= least || (likely && !geo_fits_closely(s, best))) {
@@ -238,11 +239,10 @@ static void add_ways(struct geo_search *s, struct geo_hypothesis h)
 }
 
 /* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
- * sequence, or else as tracks are counted. */
-static void add_plain(struct geo_search *s, double least, double odd)
+ * sequence, or else as tracks are counted. one: in bands, where these show. */
+static void add_plain(struct geo_search *s, struct geo_shape one, double least, double odd)
 {
-	static const struct geo_shape one = { .heads = 1, .band = 1 };
-	struct geo_hypothesis h = { .shape = one };
+	struct geo_hypothesis h = { .shape = { .heads = 1, .band = 1 } };
 	double dear, likeliest = s->n ? (double)INFINITY : 0.0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -270,6 +270,7 @@ static void add_plain(struct geo_search *s, double least, double odd)
 static void find_hypotheses(struct geo_search *s)
 {
 	struct geo_candidate c[GEO_READINGS];
+	struct geo_shape one = { .heads = 1, .band = 1 };
 	size_t n = geo_shapes(s->g, s->o, c);
 	double least = n ? c[0].cost : (double)INFINITY, odd = ODD_LIKELIER + (n ? least / LEAST_PART : 0.0);
 
@@ -284,7 +285,9 @@ static void find_hypotheses(struct geo_search *s)
 			geo_order_fit(s->o, &c[i].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 			(others ? geo_add_meanings : geo_add_reading)(s, &c[i].shape, s->fit, dear);
 		}
-	add_plain(s, least, odd);
+	for (size_t i = n; i-- > 0;)
+		one = c[i].shape.heads == 1 ? c[i].shape : one;
+	add_plain(s, one, least, odd);
 	s->left = s->n;
 }
 

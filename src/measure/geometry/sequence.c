@@ -12,14 +12,31 @@
 #define LACKS_PART 5                     /* of a track: so much one may lack that is counted as one (a choice) */
 #define PIECES     4                     /* of a track, at most */
 #define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are not two tracks */
-#define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
+#define TURNS_BACK (2 * GEO_HEADS)       /* runs of equal tracks that a turn is looked for in: two cylinders */
 #define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first that many */
-#define HIDDEN     2.0                   /* jumps up to that many times what two may differ by may be hidden by noise */
+
+/* Two tracks in a row of others like them, of which one begins as much too late as the next one seems to be too early:
+ * an answer was late. They are as the others. */
+static void mend_late_one(struct geo_order *o, const struct geo_seg *seg)
+{
+	struct geo_seg *row = o->n < 3 ? NULL : &o->seg[o->n - 3];
+
+	for (int k = 0; k < 3; k++)
+		if (!row || !geo_is_plain(&row[k]) || row[k].size != seg->size || (k && row[k].tracks > 1))
+			return;
+	if (!geo_is_plain(seg) || !geo_order_same(o, row->jump, seg->jump) ||
+	    !geo_order_same(o, geo_frac(row[1].jump + row[2].jump), geo_frac(2.0 * seg->jump)))
+		return;
+	row->tracks += 2;
+	o->n -= 2;
+}
 
 static void push(struct geo_order *o, const struct geo_seg *seg)
 {
-	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
+	struct geo_seg *last;
 
+	mend_late_one(o, seg);
+	last = o->n ? &o->seg[o->n - 1] : NULL;
 	if (last && geo_is_plain(last) && geo_is_plain(seg) && last->size == seg->size &&
 	    geo_order_same(o, last->jump, seg->jump)) {
 		last->tracks += seg->tracks;
@@ -200,7 +217,7 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
 		const struct geo_seg *s = &o->seg[i];
 
-		if (s->size != whole || !geo_is_plain(s) || geo_apart(part, s->jump) >= HIDDEN * o->tol)
+		if (s->size != whole || !geo_is_plain(s) || geo_apart(part, s->jump) >= GEO_HIDDEN * o->tol)
 			continue;
 		*ret_jump = s->jump;
 		return true;

@@ -23,7 +23,6 @@
 #define FIND_THOUGHTS  0.5
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
-#define RUN_PART 4   /* shorter ones than such a part of the usual run are what defects cut off */
 #define MARGIN   6.0 /* of cost: layouts so much dearer than the best are out */
 /* What else is odd of a sequence costs false layouts at times less than the true one. */
 #define DEARER 1.2
@@ -158,7 +157,7 @@ static void list_shapes(struct ranking *s, struct geo_candidate *all, size_t *n)
 	for (size_t i = 0; i < nbands; i++)
 		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
 			for (int way = 0; way < (heads > 1 && band[i] ? 2 : 1); way++)
-				if (heads > 1 || band[i] == 1) {
+				if (heads > 1 || band[i]) {
 					all[*n] = (struct geo_candidate){
 						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
 					};
@@ -177,34 +176,18 @@ static bool is_idle(const struct ranking *s, const struct geo_candidate *c)
 	return false;
 }
 
-/* Half of all tracks are in runs of that many and more. */
-static uint64_t usual_run(const struct geo_order *o)
-{
-	cleanup_free uint64_t *tracks = xcalloc(o->n + 1, sizeof(*tracks));
-	uint64_t n = 0;
-	size_t i = o->n;
-
-	for (size_t k = 0; k < o->n; k++)
-		tracks[k] = o->seg[k].tracks;
-	qsort(tracks, o->n, sizeof(*tracks), geo_down);
-	while (i > 1 && 2 * (n + tracks[i - 1]) < o->tracks)
-		n += tracks[--i];
-	return i ? tracks[i - 1] : 1;
-}
-
 /* Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true
  * one is charged for more of the sequence than others are. */
-static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
+static uint64_t few_tracks(struct geo_order *o, uint64_t most)
 {
-	uint64_t usual = usual_run(o), runs = 0;
+	uint64_t few = FEW_TRACKS, runs = 0;
 
-	for (size_t i = 0; i < o->n; i++) {
-		uint64_t few = o->seg[i].track > FEW_TRACKS ? o->seg[i].track : FEW_TRACKS;
-
-		if (RUN_PART * o->seg[i].tracks >= usual && runs++ == FEW_RUNS)
-			return few < most ? few : most;
+	for (size_t i = 0; i < o->n && runs < FEW_RUNS; i++) {
+		runs += geo_is_real_end(o, i);
+		few = o->seg[i].track + o->seg[i].tracks;
 	}
-	return most;
+	few = runs < FEW_RUNS ? most : few < FEW_TRACKS ? FEW_TRACKS : few;
+	return few < most ? few : most;
 }
 
 /* The same; what behind the first tracks has lost the order explains nothing there, at the price `lost`. */
@@ -227,7 +210,7 @@ static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint6
 	s->n = 0;
 	s->one = INFINITY;
 	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
-		bool is_one = all[i].shape.heads == 1;
+		bool is_one = all[i].shape.heads == 1 && all[i].shape.band == 1;
 
 		session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i, n,
 		                 s->n);
