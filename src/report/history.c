@@ -18,8 +18,7 @@ static size_t take_worse(const struct result *found, const char *table, const ch
 	size_t n = 0;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *verdict = table_string(t, i, (size_t)table_column(t, "verdict")),
-			   *name = table_string(t, i, (size_t)table_column(t, "figure"));
+		const char *verdict = table_string_of(t, i, "verdict"), *name = table_string_of(t, i, "figure");
 		const struct figure *f = name ? result_find_figure(res, name) : NULL;
 		double by = table_number_of(t, i, change), step = t ? table_number_of(t, i, "step_percent") : 0.0;
 

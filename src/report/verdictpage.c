@@ -35,7 +35,7 @@ static double health(const struct result *res, const char *quantity)
 	const struct table *t = result_find_table(res, "health");
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));
+		const char *what = table_string_of(t, i, "quantity");
 		double after = table_number_of(t, i, "after");
 
 		if (what && strcmp(what, quantity) == 0)
@@ -87,8 +87,7 @@ static const char *lack_of(const struct result *res)
 {
 	const struct table *t = result_find_table(res, "reasons");
 
-	return t && t->nrows && strcmp(word_of(res), "KEEP") == 0 ? table_string(t, 0, (size_t)table_column(t, "what"))
-	                                                          : NULL;
+	return t && t->nrows && strcmp(word_of(res), "KEEP") == 0 ? table_string_of(t, 0, "what") : NULL;
 }
 
 static void print_head(struct printer *p, const struct result *res)
@@ -105,42 +104,29 @@ static void print_head(struct printer *p, const struct result *res)
 	text_end(p);
 }
 
-struct reason {
-	size_t rank;
-	const char *what, *sure, *settle, *how; /* the last two may be NULL */
-};
-
-/* false: nothing of it was to be printed. */
-static bool print_reason(struct printer *p, const struct reason *r)
+/* is_said: what it is stands in the first line. false: nothing of it was to be printed. */
+static bool print_reason(struct printer *p, const struct table *t, size_t row, bool is_said)
 {
-	cleanup_free char *what = text_printable(p, r->what), *line = text_printable(p, r->settle);
+	const char *how = table_string_of(t, row, "how") ?: "";
+	cleanup_free char *what = text_printable(p, is_said ? NULL : table_string_of(t, row, "what")),
+			  *line = text_printable(p, table_string_of(t, row, "settle"));
 	bool is_long;
 	unsigned room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 
-	if (r->what) {
-		text_printf(p, "%3zu  %s", r->rank, what);
+	if (*what) {
+		text_printf(p, "%3zu  %s", row + 1, what);
 		text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
-		text_put(p, r->sure ?: "");
+		text_put(p, table_string_of(t, row, "sure") ?: "");
 		text_end(p);
 	}
 	if (!*line)
-		return r->what;
-	text_printf(p, "       to settle it%s%s:", r->how ? ", " : "", r->how ?: "");
-	is_long = strlen("       to settle it, :  ") + text_width(r->how ?: "") + text_width(line) > p->width;
+		return *what;
+	text_printf(p, "       to settle it%s%s:", *how ? ", " : "", how);
+	is_long = strlen("       to settle it, :  ") + text_width(how) + text_width(line) > p->width;
 	if (is_long)
 		text_end(p);
 	text_command(p, line, is_long ? 9 : 2);
 	return true;
-}
-
-/* is_said: what it is stands in the first line. */
-static bool print_row_of(struct printer *p, const struct table *t, size_t row, bool is_said)
-{
-	return print_reason(p, &(struct reason){ row + 1,
-	                                         is_said ? NULL : table_string(t, row, (size_t)table_column(t, "what")),
-	                                         table_string(t, row, (size_t)table_column(t, "sure")),
-	                                         table_string(t, row, (size_t)table_column(t, "settle")),
-	                                         table_string(t, row, (size_t)table_column(t, "how")) });
 }
 
 /* ---- what was seen ---- */
@@ -258,7 +244,7 @@ void text_verdict(struct printer *p, const struct result *res)
 
 	print_head(p, res);
 	for (size_t i = 0; i < shown; i++)
-		is_printed |= print_row_of(p, t, i, lack_of(res));
+		is_printed |= print_reason(p, t, i, lack_of(res));
 	if (t && shown < t->nrows)
 		text_printf(p, "     and %zu more, with -v\n", t->nrows - shown);
 	text_status(p, res);
@@ -338,11 +324,10 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 		print_cut(p, 0, at + 2, share_text(res, true, share, sizeof(share)));
 	if (lines < 2 || !t || !t->nrows || lack_of(res))
 		return;
-	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s",
-	                     table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1);
+	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s", table_string_of(t, 0, "what") ?: "", t->nrows - 1);
 	print_cut(p, 0, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)
-		settle = table_string(t, i, (size_t)table_column(t, "settle"));
+		settle = table_string_of(t, i, "settle");
 	if (settle && lines > 2)
 		print_cut(p, 0, at + 4, settle);
 }

@@ -307,6 +307,13 @@ const char *table_string(const struct table *t, size_t row, size_t col)
 	return t->columns[col].type == FIELD_TYPE_STR && !cell->is_null ? cell->str : NULL;
 }
 
+const char *table_string_of(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
+
+	return col < 0 ? NULL : table_string(t, row, (size_t)col);
+}
+
 /* The struct member of a field, from a cell of any type; NULL: null. */
 static void member_of_cell(void *member, enum field_type type, enum field_type from, const struct cell *cell)
 {

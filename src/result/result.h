@@ -187,6 +187,7 @@ int table_column(const struct table *t, const char *key);
 double table_number(const struct table *t, size_t row, size_t col);
 double table_number_of(const struct table *t, size_t row, const char *key); /* NaN also when there is no such column */
 const char *table_string(const struct table *t, size_t row, size_t col);    /* NULL when null or no text */
+const char *table_string_of(const struct table *t, size_t row, const char *key); /* and without such a column */
 /*
  * The opposite of result_row(): a row of any table, also of a loaded one, as the struct that fields describe, column by
  * column by its key. What is null or not there is null in the struct, too. Texts stay the table's.

@@ -66,7 +66,7 @@ static void of_health(struct result *signs, const struct result *doc, bool is_ch
 	bool is_counted = false;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));
+		const char *what = table_string_of(t, i, "quantity");
 		double rise = table_number_of(t, i, "after") - table_number_of(t, i, "before");
 		char name[80];
 
@@ -98,8 +98,7 @@ void verdict_since(struct result *res, const struct result *before)
 
 	for (size_t i = 0; now && then && i < now->nrows; i++)
 		for (size_t k = 0; k < then->nrows; k++) {
-			const char *a = table_string(now, i, (size_t)table_column(now, "quantity")),
-				   *b = table_string(then, k, (size_t)table_column(then, "quantity"));
+			const char *a = table_string_of(now, i, "quantity"), *b = table_string_of(then, k, "quantity");
 
 			if (!a || !b || strcmp(a, b) != 0 || !is_damage(a))
 				continue;

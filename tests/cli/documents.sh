@@ -113,6 +113,12 @@ for picture in $(grep -oE 'contrib/[a-z]+\.svg' "$TOP/README"); do
 	python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$TOP/$picture" 2>"$dir/err" || fail "$picture: no XML"
 done
 
+# Tables without the columns that are looked for.
+jq -n '{ schema: "platter-result", version: 1, status: "complete", head: { measurement: "check", program: "platter 0.1.0", argv: ["platter"] },
+	figures: { verdict: "KEEP" }, tables: (["reasons", "health"] | map({ (.): { columns: [{ key: "x", type: "count", label: "x" }], rows: [[1]] } }) | add) }' >"$dir/bare.json"
+run 6 report "$dir/bare.json"
+run 6 report "$dir/bare.json" "$dir/bare.json"
+
 # What cannot be read is 1, with its name and the reason.
 echo '{"schema": "something else"}' >"$dir/other.json"
 echo '{"schema": "platter-result", "version": 1,' >"$dir/cut.json"

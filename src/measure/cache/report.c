@@ -41,7 +41,7 @@ static double cell_number(const struct table *t, uint64_t file, uint64_t record,
 	for (size_t i = 0; i < t->nrows; i++)
 		if (table_number(t, i, 0) == (double)file && table_number(t, i, 1) == (double)record &&
 		    strcmp(table_string(t, i, 2), mode) == 0 && strcmp(table_string(t, i, 3), cache_ops[op].name) == 0)
-			return table_number(t, i, (size_t)table_column(t, key));
+			return table_number_of(t, i, key);
 	return NAN;
 }
 

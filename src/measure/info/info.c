@@ -327,7 +327,7 @@ static void count_devices(struct session *ses)
 	size_t refused = 0;
 
 	for (size_t i = 0; i < t->nrows; i++)
-		refused += !strcmp(table_string(t, i, (size_t)table_column(t, "may_write")), "no");
+		refused += !strcmp(table_string_of(t, i, "may_write"), "no");
 	result_figure_u64(ses->res, "devices", "devices", UNIT_COUNT, t->nrows);
 	result_figure_u64(ses->res, "writable", "devices that may be written, by name", UNIT_COUNT, t->nrows - refused);
 	result_figure_u64(ses->res, "refused", "devices that nobody may write", UNIT_COUNT, refused);
