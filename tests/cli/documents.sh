@@ -223,4 +223,21 @@ ln "$dir/same" "$dir/same-too"
 run 2 report --force "$dir/c.json" -o "$dir/same" --csv "$dir/same-too"
 rm "$dir/same"
 run 0 report "$dir/c.json" -o "$dir/page.html" --csv "$dir/same-too"
+
+# What a terminal would obey is not sent there, whichever text of a document it is in.
+mkdir "$dir/evil"
+"$PLATTER_SIM" check sim:failing --quiet --json="$dir/check.json" >"$dir/out" 2>"$dir/err"
+for document in "$dir/check.json" "$TOP"/tests/data/documents/version-1/*.json; do
+	evil=$dir/evil/${document##*/}
+	jq '(.tables[].rows[][] | strings) += "\u001b[31m\u0007\u009b" | (.targets[]? | .[]? | strings) += "\u001b[31m" | (.notices[]? | .[]? | strings) += "\u001b[31m" |
+		(.answer | strings) += "\u001b[31m"' "$document" >"$evil" || fail "jq: $document"
+	for words in report "report -v" "report --plot" "compare $document"; do
+		# shellcheck disable=SC2086 # words
+		"$PLATTER" $words "$evil" >"$dir/out" 2>&1
+		LC_ALL=C tr -d '\n -~\200-\377' <"$dir/out" | grep -q . && fail "control characters from $words ${document##*/}"
+		LC_ALL=C grep -q "$(printf '\302\233')" "$dir/out" && fail "control characters from $words ${document##*/}"
+	done
+done
+"$PLATTER" report "$dir/evil" >"$dir/out" 2>&1
+LC_ALL=C tr -d '\n -~\200-\377' <"$dir/out" | grep -q . && fail "control characters from a fleet"
 exit 0
