@@ -6,17 +6,20 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/without.h"
 #include "base/xalloc.h"
 #include "model/chain.h"
 #include "stats/stats.h"
 
-#define DRAWS  200
-#define ROUNDS 2 /* of looking beside the best (a choice) */
+#define DRAWS 200
+#define ROUGH                                                                                                     \
+	-5.0 /* log of the odds of rates that rise as well as fall, from which on surfaces may last from place to \
+	         place (trial: drives whose surfaces differ) */
 
 /* ---- which hypotheses ---- */
 
 struct weighed {
-	struct hypothesis v[APARTS * LASTS + ZONES * SHAPES];
+	struct hypothesis v[APARTS * LASTS + ZONES * SHAPES + 3 * LASTS];
 	size_t n;
 };
 
@@ -52,34 +55,37 @@ static double sum_of(const struct weighed *w)
 	return most + log(sum);
 }
 
-/* Neighbours of the best hypothesis: its zones with all shapes, then its surfaces. */
-static void weigh_beside(struct chain *c, struct weighed *w)
+/* One direction after the other, from the best hypothesis; those left out have almost no weight. */
+static void weigh_all(struct chain *c, struct weighed *w, size_t lasts)
 {
-	struct hypothesis best = best_of(w);
+	struct hypothesis best;
 
+	for (size_t a = 0; a < APARTS; a++)
+		for (size_t t = 0; t < (a ? lasts : 1); t++)
+			weigh(c, w, ZONES / 2, 0, a, t);
+	best = best_of(w);
+	for (size_t z = 0; z < ZONES; z++)
+		weigh(c, w, z, SHAPES / 2, best.apart, best.lasts);
+	best = best_of(w);
 	for (size_t z = best.zones - (best.zones > 0); z < ZONES && z <= best.zones + 1; z++)
 		for (size_t s = 0; s < SHAPES; s++)
 			weigh(c, w, z, s, best.apart, best.lasts);
 	best = best_of(w);
 	for (size_t a = best.apart - (best.apart > 0); a < APARTS && a <= best.apart + 1; a++)
-		for (size_t t = best.lasts - (best.lasts > 0); t < (a ? LASTS : 1) && t <= best.lasts + 1; t++)
+		for (size_t t = 0; t < (a ? lasts : 1); t++)
 			weigh(c, w, best.zones, best.shape, a, t);
 }
 
-/* One direction after the other, from the best hypothesis, surfaces first in every other step; those left out have
- * almost no weight. */
-static void weigh_all(struct chain *c, struct weighed *w)
+/* Log of the odds that levels go up as well as down. */
+static double both_ways(struct chain *c, double log_down)
 {
-	struct hypothesis best;
+	struct weighed w = { .n = 0 };
 
+	c->is_both_ways = true;
 	for (size_t a = 0; a < APARTS; a += 2)
-		for (size_t t = 0; t < (a ? LASTS : 1); t += 2)
-			weigh(c, w, ZONES / 2, 0, a, t);
-	best = best_of(w);
-	for (size_t z = 0; z < ZONES; z++)
-		weigh(c, w, z, SHAPES / 2, best.apart, best.lasts);
-	for (int round = 0; round < ROUNDS; round++)
-		weigh_beside(c, w);
+		weigh(c, &w, 0, 0, a, 0);
+	c->is_both_ways = false;
+	return sum_of(&w) - log((double)w.n) - log_down;
 }
 
 /* ---- what the draws have in common ---- */
@@ -98,23 +104,8 @@ static void draws_free(struct draws *d)
 	free(d);
 }
 
-/* Variance of the mean of the disk by how far readings lie apart, which hang together as long as a surface lasts. */
-static double mean_var(const struct chain *c, const struct hypothesis *h)
-{
-	double sum = 0.0, before = 0.0, last = 0.0;
-
-	for (size_t k = 0; k < c->n; k++) {
-		double weight = 0.5 * (c->g[k].gap + (k + 1 < c->n ? c->g[k + 1].gap : 0.0)) / c->width;
-
-		before = chain_stays(c, h->lasts, k) * (before + last);
-		sum += weight * (weight + 2.0 * before);
-		last = weight;
-	}
-	return apart_of[h->apart] * apart_of[h->apart] * sum;
-}
-
 /* Draws each hypothesis by its weight. */
-static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, struct along *ret)
+static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, double *ret_apart)
 {
 	double all = sum_of(w), due = 0.5;
 	struct rng rng;
@@ -124,16 +115,16 @@ static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, 
 		struct hypothesis h = w->v[i];
 		double share = exp(h.log_evidence - all);
 
-		ret->apart += share * apart_of[h.apart];
-		ret->mean_var += share * mean_var(c, &h);
+		/* What lasts says less: of places that hang together (Bartlett) these are as few. */
+		*ret_apart += share * apart_of[h.apart] * sqrt((1.0 + lasts_of[h.lasts]) / (1.0 - lasts_of[h.lasts]));
 		due += share * DRAWS;
 		if (d->n < DRAWS && due >= (double)d->n + 1.0)
 			(void)chain_filter(c, &h);
 		for (; d->n < DRAWS && due >= (double)d->n + 1.0; d->n++) {
 			struct chain_draw *one = &d->v[d->n];
 
-			one->edge = xcalloc(c->n, sizeof(*one->edge));
-			one->x = xcalloc(c->n, sizeof(*one->x));
+			one->edge = xcalloc(c->ngroups, sizeof(*one->edge));
+			one->x = xcalloc(c->ngroups, sizeof(*one->x));
 			chain_draw(c, &rng, one);
 		}
 	}
@@ -141,12 +132,12 @@ static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, 
 
 static double gap_first(const struct chain *c, size_t k)
 {
-	return c->v[k - 1].end;
+	return c->v[c->g[k].first - 1].end;
 }
 
 static double gap_end(const struct chain *c, size_t k)
 {
-	return c->v[k].from;
+	return c->v[c->g[k].first].from;
 }
 
 /* The narrowest stretch of gaps, in bytes, in which ALONG_SURE of the draws have an edge. */
@@ -154,7 +145,7 @@ static bool narrowest(const struct chain *c, const double *edges, double ndraws,
 {
 	double best = INFINITY, sum = 0.0;
 
-	for (size_t a = 1, b = 1; b < c->n; b++) {
+	for (size_t a = 1, b = 1; b < c->ngroups; b++) {
 		sum += edges[b];
 		for (; sum >= ALONG_SURE * ndraws; sum -= edges[a++]) {
 			double wide = gap_end(c, b) - gap_first(c, a);
@@ -192,10 +183,9 @@ static bool take_edge(const struct chain *c, struct draws *d, size_t first, size
 	low = (size_t)at[(size_t)(0.025 * (double)n)];
 	high = (size_t)at[(size_t)(0.975 * (double)(n - 1) + 0.5)];
 	mid = (size_t)at[n / 2];
-	/* Neighbours may overlap. */
 	*ret = (struct along_edge){ .at = 0.5 * (gap_first(c, mid) + gap_end(c, mid)),
-		                    .first = fmin(gap_first(c, low), gap_end(c, mid)),
-		                    .end = fmax(gap_end(c, high), gap_first(c, mid)),
+		                    .first = gap_first(c, low),
+		                    .end = gap_end(c, high),
 		                    .p = (double)n / (double)d->n };
 	return ret->p >= ALONG_SURE;
 }
@@ -213,14 +203,14 @@ static void fill_level(const struct chain *c, const struct draws *d, double end,
 	double sum = 0.0, squares = 0.0, n = (double)d->n;
 	size_t first = 0, places = 0;
 
-	for (size_t k = 0; k < c->n; k++) {
-		const struct along_at *at = &c->v[k];
+	for (size_t k = 0; k < c->ngroups; k++) {
+		const struct along_at *at = &c->v[c->g[k].first];
 
 		if (at->end <= ret->at || at->from >= end)
 			continue;
 		first = places ? first : k;
 		places++;
-		ret->readings++;
+		ret->readings += c->g[k].end - c->g[k].first;
 	}
 	for (size_t i = 0; i < d->n; i++) {
 		double y = -log(1.0 - (double)d->v[i].x[first + places / 2]);
@@ -234,17 +224,17 @@ static void fill_level(const struct chain *c, const struct draws *d, double end,
 
 static void edges_find(const struct chain *c, struct draws *d, double end, struct along *ret)
 {
-	cleanup_free double *edges = xcalloc(c->n + 1, sizeof(*edges));
+	cleanup_free double *edges = xcalloc(c->ngroups + 1, sizeof(*edges));
 	double same = 0.0;
 	size_t a = 0, b = 0;
 
-	ret->v = xcalloc(c->n + 1, sizeof(*ret->v));
+	ret->v = xcalloc(c->ngroups + 1, sizeof(*ret->v));
 	for (size_t i = 0; i < d->n; i++)
 		for (size_t k = 0; k < d->v[i].n; k++)
 			edges[d->v[i].edge[k]]++;
 	ret->v[ret->n++] =
 		(struct along_edge){ .at = c->v[0].from, .first = c->v[0].from, .end = c->v[0].from, .p = 1.0 };
-	while (ret->n <= c->n && narrowest(c, edges, (double)d->n, &a, &b))
+	while (ret->n <= c->ngroups && narrowest(c, edges, (double)d->n, &a, &b))
 		if (take_edge(c, d, a, b, edges, &ret->v[ret->n]))
 			ret->n++;
 	qsort(ret->v, ret->n, sizeof(*ret->v), by_at);
@@ -258,16 +248,17 @@ static void edges_find(const struct chain *c, struct draws *d, double end, struc
 /* The smallest step between two places that one place's noise cannot hide (two deviations more than sure). */
 static double least_step(const struct chain *c, double apart, double zones)
 {
-	double places = 1.0, odds;
-	cleanup_free double *work = xcalloc(c->n, sizeof(*work));
+	double odds = ALONG_SURE / (1.0 - ALONG_SURE) * (double)c->ngroups / zones;
+	cleanup_free double *work = xcalloc(c->ngroups, sizeof(*work));
 
-	for (size_t k = 0; k < c->n; k++) {
-		places += k && (c->v[k].place == SIZE_MAX || c->v[k].place != c->v[k - 1].place);
-		work[k] = c->sd[k] * c->sd[k] / ((1.0 - c->x[k]) * (1.0 - c->x[k]));
+	for (size_t k = 0; k < c->ngroups; k++) {
+		double sum = 0.0;
+
+		for (size_t i = c->g[k].first; i < c->g[k].end; i++)
+			sum += (1.0 - c->x[i]) * (1.0 - c->x[i]) / (c->sd[i] * c->sd[i]);
+		work[k] = sqrt(1.0 / sum + apart * apart);
 	}
-	odds = ALONG_SURE / (1.0 - ALONG_SURE) * places / zones;
-	return fmax(STEP_LEAST, sqrt(2.0 * (stats_median(work, c->n) * places / (double)c->n + apart * apart)) *
-	                                (sqrt(2.0 * log(fmax(odds, 1.0))) + 2.0));
+	return fmax(STEP_LEAST, M_SQRT2 * stats_median(work, c->ngroups) * (sqrt(2.0 * log(fmax(odds, 1.0))) + 2.0));
 }
 
 void along_zones(const struct along_at *v, size_t n, double end, struct along *ret)
@@ -280,10 +271,16 @@ void along_zones(const struct along_at *v, size_t n, double end, struct along *r
 	if (!n)
 		return;
 	chain_make(v, n, end, &c);
-	weigh_all(&c, &w);
+	weigh_all(&c, &w, 1);
+	if (!WITHOUT("lasting-surfaces") &&
+	    both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS))) > ROUGH) {
+		w.n = 0;
+		weigh_all(&c, &w, LASTS);
+	}
 	d = xcalloc(1, sizeof(*d));
-	draw_all(&c, &w, d, ret);
+	draw_all(&c, &w, d, &ret->apart);
 	edges_find(&c, d, end, ret);
+	ret->mean_var = ret->apart * ret->apart / (double)c.ngroups;
 	ret->least_step = least_step(&c, ret->apart, zones_of[best_of(&w).zones]);
 	draws_free(d);
 	chain_done(&c);

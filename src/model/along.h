@@ -3,10 +3,10 @@
  * Readings in order of place -> recording zones, with probabilities.
  *
  * A disk is a sequence of zones, each of one level, each slower than the one before. How wide zones are, by how much
- * they differ, how regular that is, how far readings of one zone lie apart (surfaces) and how long that lasts is not
- * known: each is a hypothesis with a prior, and the readings weigh them. A chain over levels on a grid (Rabiner 1989)
- * sums over all places of all edges; sequences of zones are drawn from what is left (forward filtering, backward
- * sampling: Carter and Kohn 1994). All answers are shares of these draws.
+ * they differ, how regular that is and how far places of one zone lie apart (surfaces) is not known: each is a
+ * hypothesis with a prior, and the readings weigh them. A chain over levels on a grid (Rabiner 1989) sums over all
+ * places of all edges; sequences of zones are drawn from what is left (forward filtering, backward sampling: Carter and
+ * Kohn 1994). All answers are shares of these draws.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct along {
 	struct along_edge *v; /* edges that are sure; v[0] is the begin of all */
 	size_t n;
 	double p_count;    /* that there are as many zones */
-	double apart;      /* deviation of readings of one zone, relative */
-	double mean_var;   /* of the mean of the disk, by how far they lie apart; relative */
+	double apart;      /* deviation of places of one zone, relative, as if each lay on surfaces of its own */
+	double mean_var;   /* of the mean of all places, by how far they lie apart */
 	double least_step; /* relative: a step as large between two places is seen */
 };
 

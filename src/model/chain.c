@@ -23,7 +23,7 @@
 
 const double zones_of[ZONES] = { 1, 2, 3, 4, 6, 9, 13, 19, 28, 41 };
 const double apart_of[APARTS] = { 0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064 };
-const double lasts_of[LASTS] = { 0, 1e-3, 4e-3, 0.016, 0.064, 0.256 };
+const double lasts_of[LASTS] = { 0, 0.5, 0.75, 0.9 };
 static const size_t shape_of[SHAPES] = { 1, 4, 12 };
 
 /* ---- the grid ---- */
@@ -41,7 +41,7 @@ static void grid_make(struct chain *c, double *work)
 	high = fmin(high, stats_quantile_sorted(work, c->n, 0.97) + 0.3 * c->fall);
 	memcpy(work, c->sd, c->n * sizeof(*work));
 	sigma = stats_median(work, c->n);
-	c->nlevels = (size_t)fmin(LEVELS_MAX, CELLS_MAX / (double)c->n);
+	c->nlevels = (size_t)fmin(LEVELS_MAX, CELLS_MAX / (double)c->ngroups);
 	c->dx = fmax((high - low + 4.0 * sigma) / (double)(c->nlevels - 1), GRID_PART * sigma);
 	c->x0 = low - 2.0 * sigma;
 	c->nlevels = (size_t)ceil((high - low + 4.0 * sigma) / c->dx) + 1;
@@ -50,6 +50,20 @@ static void grid_make(struct chain *c, double *work)
 static double middle(const struct along_at *v)
 {
 	return 0.5 * (v->from + v->end);
+}
+
+/* Readings of one place are a group. */
+static void groups_make(struct chain *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		bool is_same = i && c->v[i].place != SIZE_MAX && c->v[i].place == c->v[i - 1].place;
+
+		if (!is_same || c->v[i].is_anew)
+			c->g[c->ngroups++] = (struct group){ .first = i, .is_anew = c->v[i].is_anew };
+		c->g[c->ngroups - 1].end = i + 1;
+		if (c->g[c->ngroups - 1].first == i && i)
+			c->g[c->ngroups - 1].gap = middle(&c->v[i]) - middle(&c->v[i - 1]);
+	}
 }
 
 /* ---- the law of steps ---- */
@@ -93,7 +107,7 @@ static void step_down(const struct chain *c, const lanes *in, const struct hypot
 }
 
 /* Which phase follows which, across this number of edges. */
-static void turns_make(struct before *g, double mean)
+static void turns_make(struct group *g, double mean)
 {
 	double p[EDGES * PHASES] = { exp(-mean) };
 
@@ -110,10 +124,11 @@ static void turns_make(struct before *g, double mean)
 
 static void law_make(struct chain *c, const struct hypothesis *h)
 {
+	double zones = c->is_both_ways ? UP_ZONES : zones_of[h->zones];
 	lanes *none = c->work, *one = none + c->nlevels, *two = one + c->nlevels;
 
-	for (size_t k = 0; k < c->n; k++)
-		turns_make(&c->g[k], c->g[k].gap / c->width * zones_of[h->zones] * PHASES);
+	for (size_t k = 0; k < c->ngroups; k++)
+		turns_make(&c->g[k], c->g[k].gap / c->width * zones * PHASES);
 	memset(none, 0, c->nlevels * sizeof(*none));
 	none[0] = (lanes){ 1.0 };
 	step_down(c, none, h, one);
@@ -129,23 +144,28 @@ static void law_make(struct chain *c, const struct hypothesis *h)
 
 /* ---- forward ---- */
 
-/* Density of a reading by its level, but for its scale. */
-static void read_one(struct chain *c, size_t k)
+/* Density of a group's readings by the level that they have in common, but for its scale. */
+static void read_group(struct chain *c, size_t k)
 {
-	double most = -INFINITY, sd = hypot(c->sd[k], c->dx / sqrt(12.0)),
-	       scale = (1.0 - STRAY) / sd / sqrt(2.0 * M_PI);
+	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE), *ret = (double *)c->work;
+	const struct group *g = &c->g[k];
 	short_lanes *own = c->own + k / PHASES * c->nlevels;
-	double *ret = (double *)c->work;
 
-	for (size_t l = 0; l < c->nlevels; l++) {
-		double z = (c->x[k] - c->x0 - (double)l * c->dx) / sd;
+	memset(ret, 0, c->nlevels * sizeof(*ret));
+	for (size_t i = g->first; i < g->end; i++) {
+		double sd = hypot(c->sd[i], c->dx / sqrt(12.0)), scale = (1.0 - STRAY) / sd / sqrt(2.0 * M_PI);
 
-		ret[l] = STRAY / STRAY_WIDE + (fabs(z) > FAR ? 0.0 : scale * exp(-0.5 * z * z));
-		most = fmax(most, ret[l]);
+		for (size_t l = 0; l < c->nlevels; l++) {
+			double z = (c->x[i] - c->x0 - (double)l * c->dx) / sd;
+
+			ret[l] += fabs(z) > FAR ? log_stray : log(STRAY / STRAY_WIDE + scale * exp(-0.5 * z * z));
+		}
 	}
 	for (size_t l = 0; l < c->nlevels; l++)
-		own[l][k % PHASES] = (float)(ret[l] / most);
-	c->log_scale[k] = log(most);
+		most = fmax(most, ret[l]);
+	for (size_t l = 0; l < c->nlevels; l++)
+		own[l][k % PHASES] = (float)fmax(exp(ret[l] - most), LEAST_SHORT);
+	c->log_scale[k] = most;
 }
 
 /* Each level moved both ways, by an exponential law of this mean. */
@@ -165,8 +185,8 @@ static void move_both_ways(const struct chain *c, const lanes *in, double mean, 
 	}
 }
 
-/* The likelihood of each zone level by a reading, which lies apart from it by the sum of two exponential laws. A lane
- * is a reading here. */
+/* The likelihood of each zone level by a group, which lies apart from it by the sum of two exponential laws, or
+ * anywhere. A lane is a group here. */
 static void emit_all(struct chain *c, size_t apart)
 {
 	double mean = apart_of[apart] / 2.0;
@@ -174,52 +194,39 @@ static void emit_all(struct chain *c, size_t apart)
 	if (c->apart == apart)
 		return;
 	c->apart = apart;
-	for (size_t k = 0; k < c->n; k += PHASES) {
+	for (size_t k = 0; k < c->ngroups; k += PHASES) {
 		short_lanes *emit = c->emit + k / PHASES * c->nlevels;
-		lanes *own = c->work + c->nlevels, *e = own + c->nlevels;
-
-		for (size_t l = 0; l < c->nlevels; l++)
-			own[l] = __builtin_convertvector(c->own[k / PHASES * c->nlevels + l], lanes);
-		move_both_ways(c, own, mean, c->work);
-		move_both_ways(c, c->work, mean, e);
-		for (size_t l = 0; l < c->nlevels; l++)
-			emit[l] = __builtin_convertvector(e[l], short_lanes);
-	}
-}
-
-static float *same_of(const struct chain *c, size_t k)
-{
-	return c->same + k * c->nlevels;
-}
-
-/* The likelihood of each reading by the level of the one before, wherever that lies and however far a zone falls. */
-static void same_all(struct chain *c)
-{
-	for (size_t k = 1; k < c->n; k++) {
-		const short_lanes *own = c->own + k / PHASES * c->nlevels,
-				  *last = c->own + (k - 1) / PHASES * c->nlevels;
-		float all = 0.0F, *same = same_of(c, k);
+		lanes *own = c->work + c->nlevels, *e = own + c->nlevels, sum = { 0 };
 
 		for (size_t l = 0; l < c->nlevels; l++) {
-			float before = last[l][(k - 1) % PHASES];
-
-			all += before;
-			for (size_t fall = 0; l + fall < c->nlevels; fall++)
-				same[fall] += before * own[l + fall][k % PHASES];
+			own[l] = __builtin_convertvector(c->own[k / PHASES * c->nlevels + l], lanes);
+			sum += own[l];
 		}
-		for (size_t fall = 0; fall < c->nlevels; fall++)
-			same[fall] /= all;
+		move_both_ways(c, own, mean, c->work);
+		move_both_ways(c, c->work, mean, e);
+		sum *= STRAY * c->dx / STRAY_WIDE;
+		for (size_t l = 0; l < c->nlevels; l++)
+			emit[l] = __builtin_convertvector((1.0 - STRAY) * e[l] + sum, short_lanes);
 	}
 }
 
-/* The same where an edge lies between the two, by the law of steps. */
-static double same_behind(const struct chain *c, size_t k)
+/* The likelihood of each group by the level of the one before, wherever that lies. */
+static void same_all(struct chain *c)
 {
-	double sum = 0.0;
+	for (size_t k = 1; k < c->ngroups; k++) {
+		const short_lanes *own = c->own + k / PHASES * c->nlevels,
+				  *last = c->own + (k - 1) / PHASES * c->nlevels;
+		double both = 0.0, all = 0.0, sum = 0.0;
 
-	for (size_t fall = 0; fall <= c->reach[1]; fall++)
-		sum += c->kernel[1][fall] * (double)same_of(c, k)[fall];
-	return sum;
+		for (size_t l = 0; l < c->nlevels; l++) {
+			double x = (double)own[l][k % PHASES], before = (double)last[l][(k - 1) % PHASES];
+
+			both += x * before;
+			all += before;
+			sum += x;
+		}
+		c->same[k] = (1.0 - STRAY) * both / all + STRAY * c->dx / STRAY_WIDE * sum;
+	}
 }
 
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
@@ -240,22 +247,21 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 		c->x[i] = 1.0 - rate;
 		c->sd[i] = rate * fmax(v[i].sigma, SIGMA_MIN);
 	}
-	for (size_t k = 1; k < n; k++)
-		c->g[k].gap = middle(&v[k]) - middle(&v[k - 1]);
+	groups_make(c);
 	grid_make(c, work);
-	cells = c->n * c->nlevels;
-	quarters = (c->n + PHASES - 1) / PHASES * c->nlevels;
+	cells = c->ngroups * c->nlevels;
+	quarters = (c->ngroups + PHASES - 1) / PHASES * c->nlevels;
 	c->work = xcalloc(3 * c->nlevels, sizeof(*c->work));
 	c->own = xcalloc(quarters, sizeof(*c->own));
 	c->emit = xcalloc(quarters, sizeof(*c->emit));
 	c->alpha = xcalloc(cells, sizeof(*c->alpha));
 	c->moved = xcalloc(cells, sizeof(*c->moved));
-	c->log_scale = xcalloc(c->n, sizeof(*c->log_scale));
-	c->same = xcalloc(cells, sizeof(*c->same));
+	c->log_scale = xcalloc(c->ngroups, sizeof(*c->log_scale));
+	c->same = xcalloc(c->ngroups, sizeof(*c->same));
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
-	for (size_t k = 0; k < c->n; k++)
-		read_one(c, k);
+	for (size_t k = 0; k < c->ngroups; k++)
+		read_group(c, k);
 	same_all(c);
 }
 
@@ -280,25 +286,25 @@ static lanes *alpha_of(const struct chain *c, size_t k)
 	return c->alpha + k * c->nlevels;
 }
 
-/* How much of a level of the reading before moves to each phase. */
+/* How much of a level of the previous group moves to each phase. */
 #define ARRIVING(turn, at) ((at)[0] * (turn)[0] + (at)[1] * (turn)[1] + (at)[2] * (turn)[2] + (at)[3] * (turn)[3])
 _Static_assert(PHASES == 4, "as many terms");
 
-/* Prior of a reading's levels and phases, by what lies before it, and the part that an edge lies before. */
+/* Prior of a group's levels and phases, by what lies before it, and the part that an edge lies before. */
 static void predict(const struct chain *c, const struct hypothesis *h, size_t k, lanes *alpha, lanes *moved)
 {
-	const struct before *g = &c->g[k];
+	const struct group *g = &c->g[k];
 	const lanes *before = alpha - c->nlevels, *stays = g->turn[0], *one = g->turn[1], *two = g->turn[2];
 	lanes *work = c->work;
 
-	if (!k || c->v[k].is_anew) {
+	if (!k || g->is_anew) {
 		for (size_t l = 0; l < c->nlevels; l++) {
 			alpha[l] = (lanes){ 1.0 / (double)c->nlevels };
 			moved[l] = k ? alpha[l] : (lanes){ 0 };
 		}
 		return;
 	}
-	if (g->edges < 2) {
+	if (c->is_both_ways || g->edges < 2) {
 		for (size_t l = 0; l < c->nlevels; l++) {
 			work[l] = ARRIVING(one, before[l]);
 			alpha[l] = ARRIVING(stays, before[l]);
@@ -312,47 +318,39 @@ static void predict(const struct chain *c, const struct hypothesis *h, size_t k,
 			alpha[l] = ARRIVING(stays, before[l]);
 		}
 	}
-	step_down(c, work, h, moved);
+	if (c->is_both_ways)
+		move_both_ways(c, work, UP_STEP, moved);
+	else
+		step_down(c, work, h, moved);
 	for (size_t l = 0; l < c->nlevels; l++)
 		alpha[l] += moved[l];
-}
-
-double chain_stays(const struct chain *c, size_t lasts, size_t k)
-{
-	if (!k || !lasts || c->v[k].is_anew)
-		return 0.0;
-	return exp(-c->g[k].gap / (lasts_of[lasts] * c->width));
 }
 
 /* Fills alpha and moved. */
 double chain_filter(struct chain *c, struct hypothesis *h)
 {
 	lanes *moved = c->work + c->nlevels;
-	double sum = 0.0;
+	double sum = 0.0, lasts = lasts_of[h->lasts];
 
 	law_make(c, h);
 	emit_all(c, h->apart);
-	for (size_t k = 0; k < c->n; k++) {
+	for (size_t k = 0; k < c->ngroups; k++) {
 		const short_lanes *emit = c->emit + k / PHASES * c->nlevels;
 		lanes *alpha = alpha_of(c, k), all = { 0 };
-		double whole, stays = chain_stays(c, h->lasts, k), same = 0.0, behind = 0.0;
+		double whole, stays = k && !c->g[k].is_anew ? lasts : 0.0;
 
 		predict(c, h, k, alpha, moved);
-		if (stays > 0.0) {
-			same = stays * (double)same_of(c, k)[0];
-			behind = stays * same_behind(c, k);
-		}
 		for (size_t l = 0; l < c->nlevels; l++) {
-			double anywhere = (1.0 - stays) * (double)emit[l][k % PHASES];
+			double by_level = (double)emit[l][k % PHASES];
 
-			alpha[l] = (alpha[l] - moved[l]) * (anywhere + same);
-			moved[l] = moved[l] * (anywhere + behind);
-			alpha[l] += moved[l];
+			/* Behind an edge it lies anywhere in its zone, whatever the one before did. */
+			alpha[l] = alpha[l] * ((1.0 - stays) * by_level + stays * c->same[k]) +
+			           moved[l] * stays * (by_level - c->same[k]);
 			all += alpha[l];
 		}
 		whole = all[0] + all[1] + all[2] + all[3];
 		for (size_t l = 0; l < c->nlevels; l++) {
-			lanes part = moved[l] * (1.0 / whole) + LEAST_SHORT;
+			lanes part = moved[l] * ((double)emit[l][k % PHASES] / whole) + LEAST_SHORT;
 
 			alpha[l] = alpha[l] * (1.0 / whole) + LEAST;
 			c->moved[k * c->nlevels + l] = __builtin_convertvector(part, short_lanes);
@@ -384,7 +382,7 @@ static size_t draw_of(const double *a, size_t first, size_t end, struct rng *rng
 	return last;
 }
 
-/* How many edges lie before reading k, given that one does, and *ret_l: the level before them. */
+/* How many edges lie before group k, given that one does, and *ret_l: the level before them. */
 static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l, struct rng *rng, size_t *ret_l)
 {
 	const lanes *before = alpha_of(c, k - 1);
@@ -409,7 +407,7 @@ static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l
 	return edges;
 }
 
-/* The phase of reading k - 1 at level l, across this number of edges. */
+/* The phase of group k - 1 at level l, across this number of edges. */
 static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t edges, size_t l, struct rng *rng)
 {
 	double w[PHASES];
@@ -419,7 +417,7 @@ static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t e
 	return draw_of(w, 0, PHASES, rng);
 }
 
-/* Level and phase of a reading by what lies before it alone. */
+/* Level and phase of a group by what lies before it alone. */
 static size_t draw_last(const struct chain *c, size_t k, struct rng *rng, size_t *ret_phase)
 {
 	size_t at = draw_of((const double *)alpha_of(c, k), 0, PHASES * c->nlevels, rng);
@@ -430,17 +428,17 @@ static size_t draw_last(const struct chain *c, size_t k, struct rng *rng, size_t
 
 void chain_draw(const struct chain *c, struct rng *rng, struct chain_draw *d)
 {
-	size_t phase, l = draw_last(c, c->n - 1, rng, &phase);
+	size_t phase, l = draw_last(c, c->ngroups - 1, rng, &phase);
 
 	d->n = 0;
 	d->zones = 1;
-	for (size_t k = c->n; k-- > 0;) {
+	for (size_t k = c->ngroups; k-- > 0;) {
 		size_t edges = 0;
 
 		d->x[k] = (float)(c->x0 + ((double)l + rng_double(rng) - 0.5) * c->dx);
 		if (!k)
 			break;
-		if (c->v[k].is_anew) {
+		if (c->g[k].is_anew) {
 			l = draw_last(c, k - 1, rng, &phase);
 			d->edge[d->n++] = (uint32_t)k;
 			d->zones++;

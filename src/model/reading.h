@@ -8,6 +8,6 @@
 struct along_at {         /* a reading */
 	double from, end; /* bytes */
 	double y, sigma;  /* log of the time per byte, and its own noise */
-	size_t place;     /* which it is read for; SIZE_MAX: none */
+	size_t place;     /* readings of one place lie on the same surfaces: what these differ by shows once */
 	bool is_anew;     /* before it another device may begin, and rates anew */
 };
