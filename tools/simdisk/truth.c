@@ -163,7 +163,7 @@ static double zone_revolutions(const struct geometry *g, const struct geo_zone *
 	uint64_t piece = (uint64_t)((double)(end - first) * PIECE_TRACKS / (double)z->tracks), read = 0;
 	double sum = 0;
 
-	if (!g->has_track_off || z->tracks < 2.0 * PIECES * PIECE_TRACKS)
+	if (!g->has_track_off || (double)z->tracks < 2.0 * PIECES * PIECE_TRACKS)
 		return walk_revolutions(g, first, end);
 	for (uint64_t i = 0; i < PIECES; i++, read += piece)
 		sum += walk_revolutions(g, first + (end - first) / PIECES * i,
