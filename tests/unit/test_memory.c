@@ -198,8 +198,9 @@ TEST(an_overload_ends_with_a_verdict_before_the_memory_does)
 /* Its length is the disk's: ten times the tracks; and a disk in which runs of equal tracks are short. */
 TEST(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one)
 {
+	/* Read as one surface, all of it is weighed in zones of four tracks, 344 bytes each. */
 	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
-	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 1536);
+	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 4096);
 	/* Some 3 KiB for the accesses of each track that is not as usual; with MALLOC_PERTURB_ all of it is touched. */
 	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
 	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 }, 4096);
