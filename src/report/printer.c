@@ -43,38 +43,22 @@ void text_spaces(struct printer *p, unsigned n)
 	p->spaces += n;
 }
 
-/* Whatever part of a line came from a document: a terminal shows it and does not obey it. */
-static void put_shown(struct printer *p, const char *text)
-{
-	for (size_t n = strcspn(text, "\n");; text += n + 1, n = strcspn(text, "\n")) {
-		cleanup_free char *line = xmust(strndup(text, n)), *shown = text_printable(p, line);
-
-		(void)fputs(shown, p->out);
-		if (!text[n])
-			return;
-		(void)fputc('\n', p->out);
-	}
-}
-
 void text_put(struct printer *p, const char *text)
 {
 	if (!*text)
 		return;
 	pay_spaces(p);
-	put_shown(p, text);
+	(void)fputs(text, p->out);
 }
 
 void text_printf(struct printer *p, const char *fmt, ...)
 {
-	cleanup_free char *text = NULL;
 	va_list ap;
 
 	pay_spaces(p);
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	(void)vfprintf(p->out, fmt, ap);
 	va_end(ap);
-	put_shown(p, xmust(text));
 }
 
 void text_end(struct printer *p)

@@ -107,16 +107,17 @@ static void print_head(struct printer *p, const struct result *res)
 /* is_said: what it is stands in the first line. false: nothing of it was to be printed. */
 static bool print_reason(struct printer *p, const struct table *t, size_t row, bool is_said)
 {
-	const char *how = table_string_of(t, row, "how") ?: "";
 	cleanup_free char *what = text_printable(p, is_said ? NULL : table_string_of(t, row, "what")),
-			  *line = text_printable(p, table_string_of(t, row, "settle"));
+			  *line = text_printable(p, table_string_of(t, row, "settle")),
+			  *how = text_printable(p, table_string_of(t, row, "how")),
+			  *sure = text_printable(p, table_string_of(t, row, "sure"));
 	bool is_long;
 	unsigned room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 
 	if (*what) {
 		text_printf(p, "%3zu  %s", row + 1, what);
 		text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
-		text_put(p, table_string_of(t, row, "sure") ?: "");
+		text_put(p, sure);
 		text_end(p);
 	}
 	if (!*line)
@@ -324,7 +325,8 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 		print_cut(p, 0, at + 2, share_text(res, true, share, sizeof(share)));
 	if (lines < 2 || !t || !t->nrows || lack_of(res))
 		return;
-	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s", table_string_of(t, 0, "what") ?: "", t->nrows - 1);
+	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s", table_string_of(t, 0, "what") ?: "",
+	                     t->nrows - 1);
 	print_cut(p, 0, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)
 		settle = table_string_of(t, i, "settle");
