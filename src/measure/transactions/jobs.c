@@ -26,7 +26,11 @@ void tx_heap_push(struct tx_run *r, struct tx_job *j)
 {
 	size_t i = r->jobs.nheap;
 
-	xappend(r->jobs.heap, r->jobs.nheap, j);
+	if (r->jobs.nheap == r->jobs.heap_room) {
+		r->jobs.heap_room = r->jobs.heap_room ? 2 * r->jobs.heap_room : 1024;
+		r->jobs.heap = xgrow(r->jobs.heap, r->jobs.heap_room, sizeof(*r->jobs.heap));
+	}
+	r->jobs.nheap++;
 	for (; i && r->jobs.heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
 		r->jobs.heap[i] = r->jobs.heap[(i - 1) / 2];
 	r->jobs.heap[i] = j;

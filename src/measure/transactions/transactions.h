@@ -115,8 +115,8 @@ struct tx_job; /* a user, or in open runs a transaction under way */
 struct tx_jobs {
 	struct tx_job **v; /* all that were ever made */
 	size_t n, live;
-	struct tx_job **heap; /* by wake_ns */
-	size_t nheap;
+	struct tx_job **heap;              /* by wake_ns */
+	size_t nheap, heap_room;           /* the room stays: jobs come and go with each request */
 	struct tx_job *ready, **ready_end; /* want a request */
 	struct tx_job *idle;               /* may be used again */
 };
