@@ -43,10 +43,9 @@ static void free_parsed(struct run *run)
 
 static void note_options(struct run *run, const struct opt *opts, const void *params)
 {
-	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
+	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++)
 		xappend(run->options, run->noptions,
 		        (struct option_value){ .name = xmust(strdup(o->name)), .text = opt_value_text(o, params) });
-	}
 }
 
 static int check_count(const struct run *run, struct err *err)
@@ -76,9 +75,8 @@ static void note_outputs(struct run *run)
 {
 	struct strs *names = &run->p.common.consent.outputs;
 
-	for (const struct outfile *f = run->p.common.files.first; f; f = f->next) {
+	for (const struct outfile *f = run->p.common.files.first; f; f = f->next)
 		xappend(names->v, names->n, f->path);
-	}
 }
 
 static int open_outputs(struct run *run, struct err *err)

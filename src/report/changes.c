@@ -48,9 +48,8 @@ static void add(struct changes *c, const char *what, const char *before, const c
 	while (at < c->n &&
 	       (strcmp(c->v[at].what, what) != 0 || memcmp(c->v[at].texts, one.texts, sizeof(one.texts)) != 0))
 		at++;
-	if (at == c->n) {
+	if (at == c->n)
 		xappend(c->v, c->n, one);
-	}
 	known = &c->v[at];
 	known->disks++;
 	memcpy(known->dates[1], one.dates[1], sizeof(one.dates[1])); /* runs come sorted */

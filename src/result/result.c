@@ -16,9 +16,8 @@
 
 void result_argv(struct result *res, const char *const *argv, size_t argc)
 {
-	for (size_t i = 0; i < argc; i++) {
+	for (size_t i = 0; i < argc; i++)
 		xappend(res->head.argv, res->head.argc, result_strdup(argv[i]));
-	}
 }
 
 /* ---- names ---- */
