@@ -175,9 +175,9 @@ static int plan_arms(const struct session *ses, const void *params, struct plan 
 static int run_arms(struct session *ses, const void *params, struct err *err)
 {
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = 4096, .fds = &ses->targets[0].fd, .nfds = 1 };
-	const struct rotation rot = {
-		.is_rotating = true, .period_ns = 60e9 / 7200, .hit_ns = 3e5, .hit_most_ns = 1e6
-	};
+	const struct rotation rot = { .is_rotating = true,
+		                      .period_ns = 60e9 / 7200,
+		                      .hits = { .ns = 3e5, .most_ns = 1e6 } };
 	struct timed t = { .ses = ses, .target = &ses->targets[0], .block_bytes = 4096, .step_bytes = 4096 };
 	int r = session_engine(ses, &cfg, &t.eng, err);
 

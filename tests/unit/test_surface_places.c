@@ -48,7 +48,7 @@ TEST(what_the_cache_answers_is_not_read)
 
 		run->ses = &ses;
 		run->rot = (struct rotation){ .is_rotating = reads[i].rotates,
-			                      .hit_most_ns = reads[i].rotates ? 0.2e6 : (double)NAN };
+			                      .hits.most_ns = reads[i].rotates ? 0.2e6 : (double)NAN };
 		run->base = (struct surface_base){ .level = { 5e6 / (1 << 20) }, .n = 1, .at = 1 };
 		if (surface_is_cached(run, reads[i].took_ns, reads[i].len_bytes) != reads[i].is_cached)
 			fail_msg("read %zu", i);

@@ -35,7 +35,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			ses->res, "unclear",
 			"Parts of %s answer at once when they are read for the first time, as unwritten parts do: hits of the buffer cannot be distinguished.",
 			path);
-	} else if (!isfinite(rot->hit_ns)) {
+	} else if (!isfinite(rot->hits.ns)) {
 		result_notice(ses->res, "nothing-kept",
 		              "%s took as long for a sector read again as for one read the first time.", path);
 	} else if (!(io->cond.media_bytes_per_s > 0.0)) {

@@ -62,11 +62,11 @@ struct buffer_conditions {
 /* The question is timed.h's, also of a saved document. */
 static inline bool buffer_is_hit(const struct buffer_conditions *c, double ns)
 {
-	return timed_may_be_hit(&(struct rotation){ .hit_most_ns = c->hit_limit_ns }, ns);
+	return timed_may_be_hit(&(struct hits){ .most_ns = c->hit_limit_ns }, ns);
 }
 static inline bool buffer_is_media(const struct buffer_conditions *c, double ns)
 {
-	return timed_is_media(&(struct rotation){ .hit_most_ns = c->hit_limit_ns }, ns);
+	return timed_is_media(&(struct hits){ .most_ns = c->hit_limit_ns }, ns);
 }
 
 /* ---- plan.c ---- */

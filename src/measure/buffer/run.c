@@ -337,12 +337,12 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 		r = timed_rate(&io->t, buffer_fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
 	io->t.until_ns = 0;
 	io->cond.is_through = strcmp(ses->devs[0].queue.write_cache, "write through") == 0;
-	io->cond.hit_ns = rot->hit_ns;
-	io->cond.hit_limit_ns = rot->hit_most_ns;
+	io->cond.hit_ns = rot->hits.ns;
+	io->cond.hit_limit_ns = rot->hits.most_ns;
 	io->cond.period_ns = rot->period_ns;
 	/* Of a place on the way some come by at once: as long as a hit may take longer than one does. And a choice for
 	 * what else may be. */
-	io->cond.chance_ratio = fmin(0.3, fmax(0.02, 1.5 * (rot->hit_most_ns - rot->hit_ns) / rot->period_ns));
+	io->cond.chance_ratio = fmin(0.3, fmax(0.02, 1.5 * (rot->hits.most_ns - rot->hits.ns) / rot->period_ns));
 	return r;
 }
 

@@ -191,7 +191,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct looks *looks, 
 	g->cost.reads += 2 * m;
 	for (size_t i = 0; i < m && r == 0; i++) {
 		/* Neither may have come from the cache: the head would have been elsewhere. */
-		if (timed_may_be_hit(&g->rot, access[2 * i]) || timed_may_be_hit(&g->rot, access[2 * i + 1]))
+		if (timed_may_be_hit(&g->rot.hits, access[2 * i]) || timed_may_be_hit(&g->rot.hits, access[2 * i + 1]))
 			ret->hits++;
 		else if (isfinite(access[2 * i]) && isfinite(access[2 * i + 1]))
 			learn(&pair[which[i]], &looks[which[i]], access[2 * i + 1] / g->rot.period_ns);

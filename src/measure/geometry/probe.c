@@ -128,7 +128,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	g->cost.reads += n;
 	g->last = n ? sectors[n - 1] : g->last;
 	if (r == 0 && lead && isfinite(access[0]))
-		geo_judge_way(g, way, lead, ns, !timed_may_be_hit(&g->rot, access[0]));
+		geo_judge_way(g, way, lead, ns, !timed_may_be_hit(&g->rot.hits, access[0]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double a = access[i];
@@ -137,8 +137,8 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 		doubt[i] = a < DOUBT * g->rot.period_ns && !g->t.fua;
 		if (!isfinite(a))
 			continue;
-		geo_kept_read(&g->kept, sectors[i], timed_may_be_hit(&g->rot, a));
-		if (timed_may_be_hit(&g->rot, a)) {
+		geo_kept_read(&g->kept, sectors[i], timed_may_be_hit(&g->rot.hits, a));
+		if (timed_may_be_hit(&g->rot.hits, a)) {
 			++*ret_hits;
 			continue;
 		}

@@ -87,7 +87,7 @@ static int read_anchors(struct geo *g, double *ret, struct err *err)
 		for (size_t i = 0; i < n && r == 0; i++) {
 			struct geo_anchor *a = &s->anchor[which[i]];
 
-			a->is_kept = timed_may_be_hit(&g->rot, access[i]);
+			a->is_kept = timed_may_be_hit(&g->rot.hits, access[i]);
 			if (isfinite(access[i]) && !a->is_kept)
 				ret[which[i]] = geo_frac(geo_turns(g, done[i]));
 			if (a->is_kept)

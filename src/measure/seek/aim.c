@@ -148,7 +148,7 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 		a->origin_ns = done - (uint64_t)access;
 	a->last_ns = done;
 	one.bytes = counts ? fabs((double)offset - a->from) : (double)NAN;
-	if (seek_is_sector_hit(a->s, access)) {
+	if (timed_is_hit(&a->s->sector_hits, access)) {
 		one.ns = access;
 		add(a, &one);
 		learn(p, (double)offset, NAN);

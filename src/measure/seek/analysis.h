@@ -117,8 +117,7 @@ double seek_track_at(const struct seek_places *p, double x); /* and of a track w
 /* ---- what is known so far ---- */
 
 struct seek_hits {         /* of reads that the drive's cache answers (media.c) */
-	double sector_ns;  /* of a single sector; 0: it answers none */
-	double without_ns; /* the same without the transfer; NaN: not known */
+	double without_ns; /* of a sector, without its transfer; NaN: not known */
 	double bus_ns;     /* of the interface for a sector; NaN: not known */
 };
 struct seek_overhead { /* of a command, without movement, wait and transfer; NaN: not known */

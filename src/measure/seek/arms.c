@@ -116,6 +116,7 @@ static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct dev
 	if (arm == 0) { /* of what the others want to know, too */
 		s->known.overhead = a.known.overhead;
 		s->known.hits = a.known.hits;
+		s->sector_hits = a.sector_hits;
 		a.known.places.size_bytes = s->known.places.size_bytes;
 		s->known.places = a.known.places;
 	}

@@ -99,7 +99,7 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
  * the one before. */
 static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, size_t index, double ns)
 {
-	bool is_hit = timed_is_hit(&s->rot, ns);
+	bool is_hit = timed_is_hit(&s->rot.hits, ns);
 
 	a->hits += is_hit;
 	if (!is_hit || !is_quick_ahead(s, read, TRACK_MOST)) {
@@ -152,7 +152,7 @@ static double unknown_part(const struct seek_run *s, const struct again *a, size
 	if (!s->rot.is_rotating) /* no media that others would have to wait for */
 		return part > 0.5 ? part : 0.0;
 	/* Media's times are spread over a revolution, so some look like hits; and chance may double them. */
-	by_chance = isfinite(s->rot.hit_ns) ? 4.0 * s->rot.hit_width_ns / s->known.places.period_ns : 0.0;
+	by_chance = isfinite(s->rot.hits.ns) ? 4.0 * s->rot.hits.width_ns / s->known.places.period_ns : 0.0;
 	if (a->n >= AGAIN_LEAST || (a->n && a->tried == a->nwanted))
 		part *= fmax((double)a->hits / (double)a->tried - by_chance, 0.0);
 	return part;

@@ -10,6 +10,7 @@
 
 #define BUS_SECTORS    16    /* at once, show what the interface takes for each (a choice) */
 #define BUS_BYTES      16384 /* and no more of them than bridges take at once */
+#define AGAIN          10    /* the same place, the first of which brings it in (a choice) */
 #define LEAST_NS       1.2e9 /* for two places, which is the least that shows it (a choice) */
 #define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
 #define LITTLE_PART    2e-4  /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
@@ -27,7 +28,7 @@ double seek_rate_bytes(const struct seek_run *s)
 {
 	double bytes = rate_bytes(s, s->known.places.rate_start);
 
-	return isfinite(s->rot.hit_ns) && bytes < LITTLE_PART * (double)s->known.places.size_bytes ? bytes : 0.0;
+	return isfinite(s->rot.hits.ns) && bytes < LITTLE_PART * (double)s->known.places.size_bytes ? bytes : 0.0;
 }
 
 static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)
@@ -51,7 +52,7 @@ static int stored_place(struct seek_run *s, double *place, double reach, struct 
 		*place = fmin(fmax(wanted + reach * (2.0 * rng_double(&s->t.rng) - 1.0), 0.0), 1.0);
 		offset = timed_align(&s->t, *place * (double)s->known.places.size_bytes);
 		r = timed_reads(&s->t, &offset, 1, &access, NULL, err);
-		if (r < 0 || (isfinite(access) && !timed_is_hit(&s->rot, access)))
+		if (r < 0 || (isfinite(access) && !timed_is_hit(&s->rot.hits, access)))
 			return r;
 	}
 	if (s->known.is_patchy)
@@ -84,47 +85,48 @@ static int rates(struct seek_run *s, struct err *err)
 
 /* ---- hits ---- */
 
-/* The same place at once again, in blocks of that many bytes: the median, NaN where the cache does not answer within
- * most_ns. */
-static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, double *ret, struct err *err)
+/* The same place at once again, in blocks of that many bytes; none: the cache does not answer within most_ns. */
+static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, struct hits *ret, struct err *err)
 {
 	const uint32_t block = s->t.block_bytes;
-	uint64_t offsets[10];
-	double access[ARRAY_LEN(offsets)];
+	uint64_t offsets[AGAIN];
+	double access[AGAIN];
 	struct summary sum;
 	int r;
 
-	for (size_t i = 0; i < ARRAY_LEN(offsets); i++)
+	for (size_t i = 0; i < AGAIN; i++)
 		offsets[i] = at;
 	s->t.block_bytes = bytes;
-	r = timed_reads(&s->t, offsets, ARRAY_LEN(offsets), access, NULL, err);
+	r = timed_reads(&s->t, offsets, AGAIN, access, NULL, err);
 	s->t.block_bytes = block;
-	*ret = r == 0 && summary_of(access + 1, ARRAY_LEN(offsets) - 1, &sum) && sum.median < most_ns ? sum.median
-	                                                                                              : (double)NAN;
+	*ret = r == 0 && summary_of(access + 1, AGAIN - 1, &sum) && sum.median < most_ns
+	               ? hits_about(sum.median, sum.mad)
+	               : NO_HITS;
 	return r;
 }
 
 /* What hits of a sector take, and by more sectors what the interface takes for each. */
-static int sector_hits(struct seek_run *s, struct seek_hits *ret, struct err *err)
+static int sector_hits(struct seek_run *s, struct err *err)
 {
 	const uint32_t step = s->t.step_bytes, few = BUS_BYTES / step < 2 ? 2 : BUS_BYTES / step,
 		       n = few < BUS_SECTORS ? few : BUS_SECTORS;
-	uint64_t at = timed_random(&s->t, 0, s->known.places.size_bytes - n * step);
-	double one = NAN, many = NAN;
+	const uint64_t at = timed_random(&s->t, 0, s->known.places.size_bytes - n * step);
+	struct seek_hits *ret = &s->known.hits;
+	struct hits many = NO_HITS;
 	int r;
 
 	*ret = (struct seek_hits){ .without_ns = NAN, .bus_ns = NAN };
-	if (!isfinite(s->rot.hit_ns))
+	s->sector_hits = NO_HITS;
+	if (!isfinite(s->rot.hits.ns))
 		return 0;
-	r = hits_of(s, at, step, s->rot.hit_ns + s->rot.hit_width_ns, &one, err);
-	if (r < 0 || !isfinite(one))
+	r = hits_of(s, at, step, s->rot.hits.ns + s->rot.hits.width_ns, &s->sector_hits, err);
+	if (r < 0 || !isfinite(s->sector_hits.ns))
 		return r;
 	if (!s->known.is_patchy)
 		r = hits_of(s, at, n * step, s->known.places.period_ns / 2.0, &many, err);
-	ret->sector_ns = one;
-	if (isfinite(many))
-		ret->bus_ns = fmax(many - one, 0.0) / (n - 1.0);
-	ret->without_ns = one - (isfinite(ret->bus_ns) ? ret->bus_ns : 0.0);
+	if (isfinite(many.ns))
+		ret->bus_ns = fmax(many.ns - s->sector_hits.ns, 0.0) / (n - 1.0);
+	ret->without_ns = s->sector_hits.ns - (isfinite(ret->bus_ns) ? ret->bus_ns : 0.0);
 	return r;
 }
 
@@ -146,7 +148,7 @@ int seek_media(struct seek_run *s, struct err *err)
 	if ((double)seek_left_ns(s) < (s->p->quick ? LEAST_BRIEF_NS : LEAST_NS)) {
 		seek_cut(s, SEEK_OVERHEAD);
 	} else {
-		r = sector_hits(s, &s->known.hits, err);
+		r = sector_hits(s, err);
 		if (r == 0)
 			r = seek_find_overhead(s, err);
 	}

@@ -71,7 +71,7 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 	start = w->at;
 	if (r == 0 && !seek_is_over(w->s))
 		r = go(w, to, &access, NULL, err);
-	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access)) {
+	if (r == 0 && isfinite(access) && !timed_is_hit(&w->s->sector_hits, access)) {
 		*ret_ns = access;
 		*ret_turns = access / w->s->known.places.period_ns - (1.0 - (start - w->at) / w->track);
 	}
@@ -99,7 +99,7 @@ static int look(struct walk *w, struct tracks_survey *v, size_t hops, double gue
 		uint64_t done = 0;
 
 		r = go(w, w->at - guess * hop * (0.9 + 0.2 * rng_double(&w->s->t.rng)), &access, &done, err);
-		if (r < 0 || !isfinite(access) || seek_is_sector_hit(w->s, access))
+		if (r < 0 || !isfinite(access) || timed_is_hit(&w->s->sector_hits, access))
 			continue;
 		if (!w->origin_ns)
 			w->origin_ns = done;
@@ -203,7 +203,7 @@ static int read_on(struct walk *w, double from, double want_ns, struct belief *b
 	int r = go(w, from, &access, &first, err);
 
 	head = w->at + step;
-	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access))
+	if (r == 0 && isfinite(access) && !timed_is_hit(&w->s->sector_hits, access))
 		r = go(w, head, &access, &done, err);
 	else
 		return r;
@@ -285,7 +285,7 @@ static int begin_at(struct walk *w, struct err *err)
 	for (int i = 0; r == 0 && i < (w->s->known.is_patchy ? STORED_TRIES : 1); i++) {
 		r = go(w, (double)w->s->known.places.size_bytes * (0.1 + 0.8 * rng_double(&w->s->t.rng)), &access, NULL,
 		       err);
-		if (r == 0 && !seek_is_sector_hit(w->s, access))
+		if (r == 0 && !timed_is_hit(&w->s->sector_hits, access))
 			break;
 	}
 	return r;

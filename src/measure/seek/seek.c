@@ -211,6 +211,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		              .p = &p,
 		              .samples = m,
 		              .known = unknown(ses->targets[0].size_bytes),
+		              .sector_hits = NO_HITS,
 		              .whole = { .mean_ns = NAN } };
 	int r;
 

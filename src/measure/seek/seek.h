@@ -52,6 +52,7 @@ struct seek_run {
 	struct timed t; /* until_ns: the end of the phase */
 	struct seek_budget budget;
 	struct rotation rot;
+	struct hits sector_hits;      /* of a single sector, which is sooner through the interface than a block */
 	double fraction;              /* of the reads done, for progress */
 	double share;                 /* of the whole run that they are */
 	bool has_rates, has_overhead; /* were looked for */
@@ -163,10 +164,3 @@ void seek_report_overhead(struct seek_run *s); /* why it is not known, or in whi
 void seek_report_figures(struct seek_run *s);
 void seek_report_parts(struct seek_run *s);
 void seek_report_plots(const struct seek_run *s);
-
-/* Is that the time of a single sector that the drive's cache answered? It is sooner through the interface than a block.
- */
-static inline bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
-{
-	return s->known.hits.sector_ns > 0.0 && fabs(access_ns - s->known.hits.sector_ns) < s->rot.hit_width_ns;
-}

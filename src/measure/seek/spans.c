@@ -168,7 +168,7 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 		*r = (struct seek_read){ .before = t->before,
 			                 .offset = offset,
 			                 .ns = access,
-			                 .is_hit = timed_is_hit(&s->rot, access),
+			                 .is_hit = timed_is_hit(&s->rot.hits, access),
 			                 .is_behind_hit = t->was_hit };
 		t->tried++;
 		t->nhits += r->is_hit;
@@ -189,9 +189,10 @@ static void take_samples(const struct seek_run *s, struct taken *t)
 		const struct timed_sample *p = &s->t.sample[i];
 		struct seek_read *r = &t->read[t->tried];
 
-		*r = (struct seek_read){
-			.before = p->before, .offset = p->offset, .ns = p->ns, .is_hit = timed_is_hit(&s->rot, p->ns)
-		};
+		*r = (struct seek_read){ .before = p->before,
+			                 .offset = p->offset,
+			                 .ns = p->ns,
+			                 .is_hit = timed_is_hit(&s->rot.hits, p->ns) };
 		t->tried++;
 		t->nhits += r->is_hit;
 		if (!r->is_hit)

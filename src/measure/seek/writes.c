@@ -41,7 +41,7 @@ static struct seek_run begin(const struct seek_run *s, struct seek_samples *samp
 	w.fraction = SEEK_READS_SHARE;
 	w.share = 1.0;
 	w.t.op = IO_WRITE;
-	w.rot.hit_ns = NAN; /* no read, no hit */
+	w.rot.hits = w.sector_hits = NO_HITS; /* no read, no hit */
 	w.known = (struct seek_known){ .block_bytes = k->block_bytes,
 		                       .step_bytes = k->step_bytes,
 		                       .is_patchy = k->is_patchy,

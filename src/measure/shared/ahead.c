@@ -6,26 +6,21 @@
 #include "base/cleanup.h"
 #include "measure/shared/timed.h"
 
-#define PLACES      12    /* where that is tried */
-#define AHEAD_MOST  0.1   /* of a revolution: from the media one in ten takes no more, and half of PLACES hardly ever */
-#define WIDTH_LEAST 100e3 /* ns: hits are not better distinguished from what is read */
+#define PLACES     12  /* where that is tried */
+#define AHEAD_MOST 0.1 /* of a revolution: from the media one in ten takes no more, and half of PLACES hardly ever */
 
 /* No hit takes longer, if those that were short are hits; NaN: they are none. v: at places, in any order. */
 static double most_of_hits(double *v, size_t n, double period_ns)
 {
-	double mad[PLACES], hit;
+	struct summary hits;
 	size_t m = 0;
 
 	stats_sort(v, n);
 	while (m < n && v[m] < AHEAD_MOST * period_ns)
 		m++;
-	if (m == 0 || 2 * m < n)
+	if (2 * m < n || !summary_of(v, m, &hits))
 		return NAN;
-	hit = v[m / 2];
-	for (size_t i = 0; i < m; i++)
-		mad[i] = fabs(v[i] - hit);
-	stats_sort(mad, m);
-	return fmin(hit + fmax(fmax(6.0 * 1.4826 * mad[m / 2], 0.25 * hit), WIDTH_LEAST), AHEAD_MOST * period_ns);
+	return fmin(hits_about(hits.median, hits.mad).most_ns, AHEAD_MOST * period_ns);
 }
 
 int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err)
@@ -36,7 +31,7 @@ int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahea
 	int r = 0;
 
 	*ret_is_ahead = false;
-	if (isfinite(rot->hit_most_ns) || blocks < 2)
+	if (isfinite(rot->hits.most_ns) || blocks < 2)
 		return 0;
 	for (size_t i = 0; i < PLACES && r == 0 && !session_is_over(t->ses); i++) {
 		uint64_t at = rng_below(&t->rng, blocks - 1), elsewhere = rng_below(&t->rng, blocks);
@@ -50,8 +45,8 @@ int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahea
 	}
 	if (r < 0 || session_is_over(t->ses))
 		return r;
-	rot->hit_most_ns = most_of_hits(v, n, rot->period_ns);
-	if (!isfinite(rot->hit_most_ns))
+	rot->hits.most_ns = most_of_hits(v, n, rot->period_ns);
+	if (!isfinite(rot->hits.most_ns))
 		return 0;
 	*ret_is_ahead = true;
 	return timed_look_for_fua(t, rot, timed_random(t, 0, timed_size(t)), true, err);

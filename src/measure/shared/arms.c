@@ -61,9 +61,9 @@ static int to_and_fro(const struct find *f, struct device_range one, struct devi
 		uint64_t offset = timed_random(f->t, at->first_byte, at->first_byte + at->bytes);
 
 		r = timed_reads(f->t, &offset, 1, &access, NULL, err);
-		if (is_there && timed_is_media(f->rot, access))
+		if (is_there && timed_is_media(&f->rot->hits, access))
 			v[got++] = access;
-		is_there = timed_is_media(f->rot, access);
+		is_there = timed_is_media(&f->rot->hits, access);
 	}
 	*ret = r == 0 && got == n ? stats_median(v, n) : (double)NAN;
 	return r;

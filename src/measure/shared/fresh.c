@@ -57,7 +57,7 @@ static void take(struct fresh *f, uint64_t *first, double way, double access, ui
 
 	if (!isfinite(access))
 		return;
-	if (timed_may_be_hit(f->rot, access)) {
+	if (timed_may_be_hit(&f->rot->hits, access)) {
 		f->answered++;
 	} else if (!*first) {
 		*first = way > 0.0 ? 0 : done_ns; /* a place whose first sector was a hit has none */

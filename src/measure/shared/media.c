@@ -79,7 +79,7 @@ int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double
 
 static bool is_of_media(const struct rotation *rot, double ns)
 {
-	return timed_is_media(rot, ns) && ns > TURN_LEAST_NS;
+	return timed_is_media(&rot->hits, ns) && ns > TURN_LEAST_NS;
 }
 
 /* Is something stored beside that, as a first read there takes as long as one of the media? An answer may be late, but
@@ -113,19 +113,19 @@ static int look(struct timed *t, const struct rotation *rot, uint64_t at, bool i
 	int r = timed_reads(t, twice, 2, plain, NULL, err);
 	bool is_stored = is_of_media(rot, plain[0]);
 
-	if (r < 0 || !timed_may_be_hit(rot, plain[1]))
+	if (r < 0 || !timed_may_be_hit(&rot->hits, plain[1]))
 		return r;
 	for (size_t i = 0; r == 0 && i < TURNS; i++) {
 		r = timed_reads(t, twice, 1, plain, NULL, err) ?: timed_media_reads(t, &at, 1, &ns, &done[i], err);
 		if (r < 0 || timed_is_over(t))
 			return r;
-		if (timed_is_media(rot, ns) && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
+		if (timed_is_media(&rot->hits, ns) && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
 			continue;
 		if (isnan(ns) && ++n->refused == REFUSED)
 			t->fua_reads = TIMED_FUA_REFUSED;
-		else if (is_stored && timed_may_be_hit(rot, ns))
+		else if (is_stored && timed_may_be_hit(&rot->hits, ns))
 			r = is_stored_beside(t, rot, at, &is_stored, err);
-		if (timed_may_be_hit(rot, ns) && is_stored && ++n->against == AGAINST)
+		if (timed_may_be_hit(&rot->hits, ns) && is_stored && ++n->against == AGAINST)
 			t->fua_reads = TIMED_FUA_CACHE;
 		return r;
 	}

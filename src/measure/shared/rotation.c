@@ -24,6 +24,7 @@
 #define HITS_LEAST    5  /* of a place that answers that often at least (a choice) */
 #define WHOLE_BYTES   4000000000 /* over less, a disk's seeks are short */
 #define AGAIN_MOST    6          /* slow ones looked at again: four of six by chance once in 800 */
+#define LATE_HIT      3.0        /* times of a hit: most of those that the host made late (one in a hundred) */
 #define ALIKE_MOST_NS 5e6        /* no rotating disk takes less on the average: half a revolution and a seek */
 
 /*
@@ -103,11 +104,8 @@ static void note_hits(double *v, size_t n, struct rotation *ret)
 		hit = s.median;
 		mad = s.mad;
 	}
-	if (hit < PERIOD_LOW_NS * 0.97) {
-		ret->hit_ns = hit;
-		ret->hit_width_ns = fmax(3.0 * 1.4826 * mad, 30e3);
-		ret->hit_most_ns = hit + fmax(fmax(6.0 * 1.4826 * mad, 0.25 * hit), 100e3);
-	}
+	if (hit < PERIOD_LOW_NS * 0.97)
+		ret->hits = hits_about(hit, mad);
 }
 
 /* Reads that are slow where others are quick: do they stay so beside? Then something is stored there, and elsewhere
@@ -162,7 +160,7 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 	bool are_slow = false;
 	int r = look_around(t, &l, err);
 
-	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+	ret->hits = NO_HITS;
 	if (r == 0)
 		r = probe_hits(t, &l, again, &n, err);
 	if (r < 0 || l.n < PLACES / 2)
@@ -177,14 +175,16 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 		return 0;
 	}
 	note_hits(again, n, ret);
-	if (are_slow && !isfinite(ret->hit_ns) &&
+	if (are_slow && !isfinite(ret->hits.ns) &&
 	    quick < QUICK_NS) /* no cache: what is not stored is what answers without the media */
 		note_hits(again, quick_looks(&l, again), ret);
-	ret->is_patchy = are_slow && isfinite(ret->hit_ns);
+	ret->is_patchy = are_slow && isfinite(ret->hits.ns);
+	if (ret->is_patchy) /* many are, so that the late ones among them count */
+		ret->hits.width_ns = fmax(ret->hits.most_ns, LATE_HIT * ret->hits.ns) - ret->hits.ns;
 	if (are_slow) {
 		*ret_sector = l.v[l.n - 2].at;
-	} else if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) { /* Any read is as fast: not a cache. */
-		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+	} else if (quick < 3.0 * ret->hits.ns + ret->hits.width_ns) { /* Any read is as fast: not a cache. */
+		ret->hits = NO_HITS;
 		if (quick < QUICK_NS)
 			ret->anywhere_ns = quick;
 	}
@@ -212,7 +212,7 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 		ret->forget_ns = (double)(clock_now_ns(t->ses->env->clk) - start);
 		if (r == 0)
 			r = timed_reads(t, &sector, 1, &access, NULL, err);
-		hits += timed_may_be_hit(ret, access);
+		hits += timed_may_be_hit(&ret->hits, access);
 		seen += isfinite(access);
 	}
 	*ret_is = seen && hits == 0;
@@ -232,7 +232,7 @@ static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uin
 	int r = 0;
 
 	ret->flush_bytes = t->block_bytes;
-	*ret_is = !isfinite(ret->hit_ns); /* nothing to flush */
+	*ret_is = !isfinite(ret->hits.ns); /* nothing to flush */
 	if (*ret_is)
 		return 0;
 	for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 1;
@@ -254,7 +254,7 @@ static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint6
 	int r = 0;
 
 	*ret_is = false;
-	if (t->prefers_fua && isfinite(ret->hit_ns))
+	if (t->prefers_fua && isfinite(ret->hits.ns))
 		r = timed_look_for_fua(t, ret, sector, false, err);
 	if (r == 0 && !t->fua)
 		r = blocks_until(t, sector, start_ns, budget_ns, ret, ret_is, err);
@@ -316,12 +316,13 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 	for (size_t i = 0; i < half && r == 0; i++) {
 		if (!isfinite(access[i]))
 			continue;
-		if (timed_may_be_hit(rot, access[i])) {
+		if (timed_may_be_hit(&rot->hits, access[i])) {
 			ev->hits += first[i] > 0;
 		} else if (!first[i]) {
 			first[i] = done[i];
 			ev->look[ev->nlooks++] = access[i];
-			if (i && !timed_may_be_hit(rot, access[i - 1])) /* later ones are not independent of it */
+			if (i &&
+			    !timed_may_be_hit(&rot->hits, access[i - 1])) /* later ones are not independent of it */
 				keep_sample(t, sector[i - 1], sector[i], access[i - 1], access[i]);
 		} else if (ev->n < EVENTS_MAX) {
 			ev->access[ev->n] = access[i];
@@ -412,7 +413,7 @@ static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_n
 			double access = NAN;
 
 			r = timed_reads(t, &q.sector[next++], 1, &access, NULL, err);
-			hits += timed_may_be_hit(ret, access);
+			hits += timed_may_be_hit(&ret->hits, access);
 			seen += isfinite(access);
 		}
 		is = seen && !hits;

@@ -53,18 +53,14 @@ bool timed_is_over(const struct timed *t)
 	       (t->manners && t->manners->is_over(t->manners->arg));
 }
 
-#define LATE_HIT 3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
+#define HIT_WIDTH_NS 30e3  /* hits scatter by no less (a choice) */
+#define HIT_LATE_NS  100e3 /* and come no less later (a choice) */
 
-bool timed_is_hit(const struct rotation *rot, double access_ns)
+struct hits hits_about(double ns, double mad)
 {
-	if (rot->is_patchy) /* many are, so that the late ones among them count */
-		return access_ns < fmax(rot->hit_most_ns, LATE_HIT * rot->hit_ns);
-	return isfinite(rot->hit_ns) && fabs(access_ns - rot->hit_ns) < rot->hit_width_ns;
-}
+	const double sd = 1.4826 * mad;
 
-bool timed_may_be_hit(const struct rotation *rot, double access_ns)
-{
-	return access_ns <= rot->hit_most_ns;
+	return (struct hits){ ns, fmax(3.0 * sd, HIT_WIDTH_NS), ns + fmax(fmax(6.0 * sd, 0.25 * ns), HIT_LATE_NS) };
 }
 
 static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)

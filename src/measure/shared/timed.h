@@ -85,15 +85,39 @@ uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end);
 /* Down to a step's boundary, and so that the block lies inside the target. */
 uint64_t timed_align(const struct timed *t, double offset);
 
+/* Reads that the drive's cache answers. */
+struct hits {
+	double ns;       /* of one; NaN: no cache answered */
+	double width_ns; /* its spread */
+	double most_ns;  /* none takes longer: generous, for events that must not be hits; NaN: no cache answers */
+};
+#define NO_HITS ((struct hits){ NAN, NAN, NAN })
+struct hits hits_about(double ns, double mad); /* from their median, and how far they lie from it */
+/*
+ * Did the drive's cache answer? Only what takes as long as a hit is one: as for reads of which none may be lost; all
+ * that may be one is: as for reads of which none may be wrong. The media: neither, and read at all. No other place
+ * compares times with those of hits.
+ */
+static inline bool timed_is_hit(const struct hits *h, double access_ns)
+{
+	return fabs(access_ns - h->ns) < h->width_ns;
+}
+static inline bool timed_may_be_hit(const struct hits *h, double access_ns)
+{
+	return access_ns <= h->most_ns;
+}
+static inline bool timed_is_media(const struct hits *h, double access_ns)
+{
+	return isfinite(access_ns) && !timed_may_be_hit(h, access_ns);
+}
+
 struct rotation {
 	bool is_rotating; /* a period stands out */
 	bool is_unclear;  /* none does, but reads are as slow as a disk's: answers may have been late, or the run ended;
 	                     not to be called "not rotating" */
 	double period_ns, se_ns;
-	double noise_ns;      /* deviation of a completion from the lattice */
-	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
-	double hit_width_ns;  /* its spread */
-	double hit_most_ns;   /* no hit takes longer: generous, for events that must not be hits */
+	double noise_ns; /* deviation of a completion from the lattice */
+	struct hits hits;
 	double anywhere_ns;   /* 0, or the time of a read anywhere on a device without mechanics */
 	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
 	uint32_t flush_bytes; /* of each of them: a block, or more where blocks were not enough */
@@ -103,18 +127,6 @@ struct rotation {
 	bool is_fresh; /* the period is from sectors that were never read before: how the cache forgets is not known */
 	size_t events;
 };
-
-/*
- * Did the drive's cache answer? Only what takes as long as a hit is one: as for reads of which none may be lost; all
- * that may be one is: as for reads of which none may be wrong. The media: neither, and read at all. No other place
- * compares times with those of hits.
- */
-bool timed_is_hit(const struct rotation *rot, double access_ns);
-bool timed_may_be_hit(const struct rotation *rot, double access_ns);
-static inline bool timed_is_media(const struct rotation *rot, double access_ns)
-{
-	return isfinite(access_ns) && !timed_may_be_hit(rot, access_ns);
-}
 
 /*
  * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out
@@ -131,7 +143,7 @@ bool rotation_say(struct result *res, const struct rotation *rot, const struct d
 /*
  * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
  * no cache. Where none was found: a block is read, one elsewhere, and the one behind the first, which comes at once if
- * it is in the cache; rot->hit_most_ns is set then, and *ret_is_ahead.
+ * it is in the cache; rot->hits.most_ns is set then, and *ret_is_ahead.
  */
 int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err);
 /*

@@ -37,7 +37,7 @@ bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t l
 	took_ns -= HIT_PART * usual_ns;
 	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how long a hit takes was not found */
 		return took_ns < SURFACE_LEAST_OVER_NS;
-	return timed_may_be_hit(&run->rot, took_ns);
+	return timed_may_be_hit(&run->rot.hits, took_ns);
 }
 
 void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault)

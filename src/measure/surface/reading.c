@@ -213,7 +213,7 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 {
 	int r = 0;
 
-	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
+	run->rot = (struct rotation){ .period_ns = NAN, .hits.most_ns = NAN };
 	if (run->ses->devs[0].rotational != 0)
 		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
 	run->begun.is_known = r == 0 && !surface_is_over(run);
