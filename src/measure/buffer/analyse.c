@@ -13,6 +13,7 @@
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
+#include "measure/shared/link.h"
 
 #define QUICK_HITS 0.85   /* of what is held, quick at least (a choice): 2 to 10 % are late on a busy machine */
 #define LATE       2.0    /* times as long as a hit takes at most, that the host may ask too late (a choice) */
@@ -241,7 +242,7 @@ static void analyse_extent(const struct buffer_samples *s, const struct buffer_c
 	bool is_exact = false;
 
 	buffer_edge_of(s, c, BUFFER_RUN, 0, &run);
-	f->is_media_slower = f->interface.value > 1.3 * c->media_bytes_per_s;
+	f->is_media_slower = link_is_far(c->media_bytes_per_s, f->interface.value);
 	if (!f->is_media_slower || !run.is_sure || !run.low || run.high == UINT64_MAX)
 		return;
 	low = (double)run.low;

@@ -28,7 +28,6 @@
 #define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
 #define BAND_MOST   (256u << 20)
-#define THROUGH     1.5    /* times the rate in sequence comes from the drive's buffer, if that is the media's */
 #define TRACK_MOST  2.5e6  /* bytes of a track: the densest media */
 #define TRACK_LEAST 0.4e6  /* of a disk that may shingle: less in a turn is a request in a turn */
 #define RPM         7200.0 /* where it is not known */
@@ -167,7 +166,7 @@ static void view_init(struct view *v, const struct smr_input *in)
 	*v = (struct view){ .in = in, .access_ns = in->access_ns > 0 ? in->access_ns : ACCESS_NS };
 	if (in->n)
 		written = (double)(in->v[in->n - 1].first + in->v[in->n - 1].writes);
-	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream && stream * turn_s > TRACK_LEAST;
+	v->is_media_rate = link_is_far(stream, in->interface_bytes_per_s) && stream * turn_s > TRACK_LEAST;
 	v->band_least_ns = 2 * BAND_LEAST / (v->is_media_rate ? stream : TRACK_MOST / turn_s) * 1e9;
 	v->arm_least_ns = (in->is_through ? ALONE_LEAST : SORTED) * v->access_ns;
 	/* read and written; before, all that the cache holds of it is fetched */

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "measure/shared/lasting.h"
+#include "measure/shared/link.h"
 #include "measure/shared/rewrite.h"
 
 struct smr_params { /* what the options fill */

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "measure/shared/link.h"
 #include "measure/zones/samples.h"
 #include "stats/stats.h"
 

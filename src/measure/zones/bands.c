@@ -73,12 +73,13 @@ static bool has_gap(const struct zone_levels *lv)
 /* May the first band be several zones, that are faster than the interface? Of a single one that has to be known. */
 static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 {
-	double least = INTERFACE_REACHED * l->interface_bytes_per_s;
+	double rate = zone_rate(b->v[0].y);
 	double all = (double)(l->end_bytes - l->first_bytes), first = (double)(b->v[0].end_bytes - b->v[0].first_bytes);
 
 	if (b->n == 1)
-		return !(zone_rate(b->v[0].y) < least);
-	return zone_rate(b->v[0].y) >= least || first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
+		return !link_is_far(rate, l->interface_bytes_per_s);
+	return link_is_near(rate, l->interface_bytes_per_s) ||
+	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
 }
 
 void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,

@@ -327,5 +327,5 @@ bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l
 {
 	return s->whole.ns > 0.0 && zone_wait_ns(s) < AT_ONCE_REVS * zone_rev_ns(l) &&
 	       (s->request_bytes * s->ns_per_byte < ZONE_REQUEST_REVS * zone_rev_ns(l) ||
-	        1e9 / s->ns_per_byte >= INTERFACE_REACHED * l->interface_bytes_per_s);
+	        link_is_near(1e9 / s->ns_per_byte, l->interface_bytes_per_s));
 }

@@ -193,8 +193,8 @@ void zone_losses_find(const struct zone_layout *l, struct zone_levels *lv)
 			add(&v[place_of(s, l)], l, s);
 	}
 	for (size_t p = 0; p < n; p++)
-		v[p].is_from_buffer = v[p].clean > 0.0 &&
-		                      v[p].moved * 1e9 >= INTERFACE_REACHED * l->interface_bytes_per_s * v[p].clean;
+		v[p].is_from_buffer =
+			v[p].clean > 0.0 && link_is_near(v[p].moved * 1e9 / v[p].clean, l->interface_bytes_per_s);
 	lv->loss = lv->loss_var = 0.0;
 	find(v, true, l, lv);
 	find(v, false, l, lv); /* later: what is not known of is of media, where there are any */

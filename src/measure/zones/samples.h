@@ -48,13 +48,6 @@ enum zone_class {
 #define ZONE_DENSITY_MAX \
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
 
-/*
- * Part of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what
- * each request costs (interface.c), a stream's is not, so it is not 1: bridges that take one request at a time gave
- * 0.83 to 0.89 of it in requests of 64 KiB to 1 MiB (trial).
- */
-#define INTERFACE_REACHED 0.80
-
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
 	enum zone_class class;
