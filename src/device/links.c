@@ -15,8 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/above.h"
 #include "device/links.h"
+#include "device/mapper.h"
 
 #define SECTOR 512ull
 
@@ -273,12 +273,11 @@ struct dm_links {
 
 static void dm_line(void *arg, uint64_t first_sector, uint64_t sectors, const char *type, const char *params)
 {
-	static const struct segment none;
 	struct dm_links *d = arg;
 
 	if (is_managed(type))
 		d->is_managed = true;
-	else if (!segments_of_dm(&d->segments, &none, type, params, first_sector, sectors, d->k.b.rdev))
+	else if (!segments_of_dm(&d->segments, type, params, first_sector, sectors, d->k.b.rdev))
 		d->is_strange = d->is_strange || strstr(params, d->device) != NULL;
 }
 
@@ -298,11 +297,11 @@ static void dm_down(const struct stack *s, const struct sys_block *upper, const 
 	for (size_t i = 0; !d.is_strange && i < d.segments.n; i++) {
 		const struct segment *g = &d.segments.v[i];
 
-		d.k.is_exact = g->chunk_bytes == 0;
+		d.k.is_exact = g->lower_bytes == g->upper_bytes;
 		d.k.low_first = g->lower_first;
-		d.k.low_end = g->lower_first + g->bytes;
+		d.k.low_end = g->lower_first + g->lower_bytes;
 		d.k.up_first = g->upper_first;
-		d.k.up_end = g->upper_first + g->bytes * (g->chunk_bytes ? g->columns : 1);
+		d.k.up_end = g->upper_first + g->upper_bytes;
 		take(arg, &d.k);
 	}
 	free(d.segments.v);

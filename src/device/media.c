@@ -94,13 +94,7 @@ void media_count(struct media_extent *v, size_t n, uint64_t first, uint64_t end,
 	ret->bytes[MEDIA_DATA] -= ret->bytes[MEDIA_TWICE];
 }
 
-struct extents {
-	struct media_extent *v;
-	size_t n;
-};
-
-/* 0, or what FIEMAP answers. */
-static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
+int media_extents(int fd, uint64_t first, uint64_t end, uint32_t flags, media_taker *take, void *arg)
 {
 	cleanup_free struct fiemap *map = xcalloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
 	bool is_last = false;
@@ -110,21 +104,32 @@ static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
 
 		map->fm_start = at;
 		map->fm_length = end - at;
-		map->fm_flags = FIEMAP_FLAG_SYNC;
+		map->fm_flags = flags;
 		map->fm_extent_count = EXTENTS;
 		if (ioctl(fd, FS_IOC_FIEMAP, map) < 0)
 			return -errno;
 		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
 			const struct fiemap_extent *e = &map->fm_extents[i];
 
-			xappend(x->v, x->n,
-			        (struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length, e->fe_flags });
+			take(arg, &(struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length, e->fe_flags });
 			is_last = e->fe_flags & FIEMAP_EXTENT_LAST;
 			at = e->fe_logical + e->fe_length;
 		}
 		is_last = is_last || at <= asked; /* nothing more, or no way on */
 	}
 	return 0;
+}
+
+struct extents {
+	struct media_extent *v;
+	size_t n;
+};
+
+static void keep(void *arg, const struct media_extent *e)
+{
+	struct extents *x = arg;
+
+	xappend(x->v, x->n, *e);
 }
 
 /* Where FIEMAP is not known, holes at least are. 0, or what lseek() answers. */
@@ -158,7 +163,7 @@ static bool is_in_memory(int fd)
 void media_look(int fd, uint64_t first, uint64_t end, struct media *ret)
 {
 	struct extents x = { 0 };
-	int r = ask_fiemap(fd, first, end, &x);
+	int r = media_extents(fd, first, end, FIEMAP_FLAG_SYNC, keep, &x);
 
 	if (r < 0) {
 		x.n = 0;

@@ -34,6 +34,10 @@ struct media_extent {
 	uint64_t logical, physical, bytes;
 	uint32_t flags;
 };
+/* Each extent of the open file's bytes from first to end, in their order. flags: fiemap.h's. 0, or what FIEMAP answers.
+ */
+typedef void media_taker(void *arg, const struct media_extent *e);
+int media_extents(int fd, uint64_t first, uint64_t end, uint32_t flags, media_taker *take, void *arg);
 /* From extents in the order of the file. Pure; reorders v. */
 void media_count(struct media_extent *v, size_t n, uint64_t first, uint64_t end, struct media *ret);
 
