@@ -50,11 +50,20 @@ static int make_file(struct lasting *l, uint64_t end_bytes, struct err *err)
 	return 0;
 }
 
+void lasting_fill(struct lasting *l, uint32_t buf_bytes)
+{
+	struct payload_pool pool;
+
+	payload_pool_init(&pool, l->ses->seed, buf_bytes);
+	for (uint32_t slot = 0; slot < l->eng->cfg.slots; slot++)
+		memcpy(engine_buf(l->eng, slot), payload_pool_at(&pool, slot), buf_bytes);
+	payload_pool_done(&pool);
+}
+
 int lasting_open(struct lasting *l, struct session *ses, const struct engine_config *cfg, uint64_t end_bytes,
                  struct err *err)
 {
 	bool has_file = ses->plan->opens_itself;
-	struct payload_pool pool;
 	int r = 0;
 
 	*l = (struct lasting){ .ses = ses, .own.fd = -1, .target = has_file ? &l->own : &ses->targets[0] };
@@ -63,13 +72,9 @@ int lasting_open(struct lasting *l, struct session *ses, const struct engine_con
 		r = make_file(l, end_bytes, err);
 	if (r == 0)
 		r = session_engine(ses, cfg, &l->eng, err);
-	if (r < 0 || (!has_file && ses->plan->writes == WRITE_NONE))
-		return r;
-	payload_pool_init(&pool, ses->seed, cfg->buf_bytes);
-	for (uint32_t slot = 0; slot < l->eng->cfg.slots; slot++)
-		memcpy(engine_buf(l->eng, slot), payload_pool_at(&pool, slot), cfg->buf_bytes);
-	payload_pool_done(&pool);
-	return 0;
+	if (r == 0 && (has_file || ses->plan->writes != WRITE_NONE))
+		lasting_fill(l, cfg->buf_bytes);
+	return r;
 }
 
 void lasting_close(struct lasting *l)

@@ -23,6 +23,8 @@ int lasting_range(const struct device *dev, const char *range, uint64_t file_byt
 /* end_bytes: of the file. To be closed either way, after which the file is gone. */
 int lasting_open(struct lasting *l, struct session *ses, const struct engine_config *cfg, uint64_t end_bytes,
                  struct err *err);
+/* What its engine writes: nothing that compresses. As lasting_open() does; for who sets the members by itself. */
+void lasting_fill(struct lasting *l, uint32_t buf_bytes);
 void lasting_close(struct lasting *l);
 bool lasting_is_over(const struct lasting *l); /* a signal, the time, or the device is gone */
 

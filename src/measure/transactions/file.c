@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "measure/shared/lasting.h"
 #include "measure/transactions/transactions.h"
 
 #define PASSES        3        /* as diskrand */
@@ -34,50 +35,40 @@ const struct field tx_file_fields[] = {
 	FIELD_END,
 };
 
-/* ---- writing ---- */
-
-struct maker {
-	struct feeder f;
-	uint64_t at, end, seed;
-	uint32_t record_bytes, block_bytes;
-	bool is_flushed;
+struct file_run {
+	struct lasting l;
+	struct rng rng;
+	uint64_t first, records; /* records: of the file */
+	uint32_t step_bytes;
+	/* of what came back well, without the flush */
+	uint64_t bytes, done, done_ns, sum_ns;
 };
 
-static enum feed maker_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static uint64_t next_behind(void *arg, uint64_t i)
 {
-	struct maker *m = (struct maker *)f;
-	uint32_t len = m->end - m->at < m->block_bytes ? (uint32_t)(m->end - m->at) : m->block_bytes;
+	const struct file_run *f = arg;
 
-	(void)now_ns;
-	(void)ret_until_ns;
-	if (!len)
-		return FEED_END;
-	for (uint32_t i = 0; i < len; i += m->record_bytes)
-		payload_fill((uint8_t *)req->buf + i, &(struct payload_id){ .seed = m->seed,
-		                                                            .sequence = (m->at + i) / m->record_bytes,
-		                                                            .offset_bytes = m->at + i,
-		                                                            .len_bytes = m->record_bytes });
-	req->op = IO_WRITE;
-	req->target = 0;
-	req->offset_bytes = m->at;
-	req->len_bytes = len;
-	m->at += len;
-	return FEED_IO;
+	return f->first + i * f->step_bytes;
 }
 
-static enum feed flush_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static uint64_t next_random(void *arg, uint64_t i)
 {
-	struct maker *m = (struct maker *)f;
+	struct file_run *f = arg;
 
-	(void)now_ns;
-	(void)ret_until_ns;
-	if (m->is_flushed)
-		return FEED_END;
-	m->is_flushed = true;
-	req->op = IO_FLUSH;
-	req->target = 0;
-	req->len_bytes = 0;
-	return FEED_IO;
+	(void)i;
+	return f->first + rng_below(&f->rng, f->records) * f->step_bytes;
+}
+
+static void take(void *arg, const struct io_req *req, bool is_fault)
+{
+	struct file_run *f = arg;
+
+	if (is_fault || req->op == IO_FLUSH)
+		return;
+	f->bytes += (uint64_t)req->res;
+	f->done_ns = req->done_ns;
+	f->done += !req->is_late;
+	f->sum_ns += req->is_late ? 0 : req->done_ns - req->submit_ns;
 }
 
 static void add_row(struct session *ses, const char *step, uint64_t records, uint64_t elapsed_ns, uint64_t bytes,
@@ -89,42 +80,51 @@ static void add_row(struct session *ses, const char *step, uint64_t records, uin
 	session_checkpoint(ses);
 }
 
+static int file_run_open(struct file_run *f, struct session *ses, uint32_t depth, uint32_t bytes, struct err *err)
+{
+	const struct engine_config cfg = { .depth = depth, .buf_bytes = bytes };
+
+	*f = (struct file_run){ .l = { .ses = ses, .target = &ses->targets[0], .end_ns = CLOCK_NEVER },
+		                .first = DATAFILE_DATA_OFFSET,
+		                .step_bytes = bytes };
+	return session_engine(ses, &cfg, &f->l.eng, err);
+}
+
+/* ---- writing ---- */
+
 static int write_all(struct session *ses, const struct tx_params *p, struct err *err)
 {
 	uint32_t record = tx_record_bytes(p), block = record > WRITE_BYTES ? record : WRITE_BYTES / record * record;
-	const struct engine_config cfg = { .depth = WRITE_DEPTH, .buf_bytes = block };
-	uint64_t size = p->size_bytes / record * record, start = 0, written = 0, synced = 0;
-	struct maker m = { .f.next = maker_next,
-		           .at = DATAFILE_DATA_OFFSET,
-		           .end = DATAFILE_DATA_OFFSET + size,
-		           .seed = ses->seed,
-		           .record_bytes = record,
-		           .block_bytes = block };
-	struct load load = { .targets = &ses->targets[0], .ntargets = 1, .feeder = &m.f };
-	struct load_stats stats;
-	struct engine *eng;
-	int r = session_engine(ses, &cfg, &eng, err);
+	uint64_t size = p->size_bytes / record * record, start, written, synced;
+	struct file_run f;
+	int r = file_run_open(&f, ses, WRITE_DEPTH, block, err);
 
 	if (r < 0)
 		return r;
+	lasting_fill(&f.l, block);
 	session_progress(ses, "writing the file", -1.0, NULL);
 	start = clock_now_ns(ses->env->clk);
-	r = session_load(ses, &load, eng, &stats, err);
-	written = clock_now_ns(ses->env->clk) - start;
-	if (r == 0 && !session_is_over(ses)) {
-		if (stats.faults || stats.bytes != size)
-			r = err_set(err, -EIO,
-			            "%s could not be written in full (%" PRIu64 " of %" PRIu64
-			            " bytes); see the errors of the disk.",
-			            ses->devs[0].path, stats.bytes, size);
-		m.f.next = flush_next;
-		if (r == 0)
-			r = session_load(ses, &load, eng, &stats, err);
-		synced = clock_now_ns(ses->env->clk) - start;
-	}
-	engine_close(eng);
+	r = lasting_load(&f.l,
+	                 &(struct lasting_order){ .op = IO_WRITE,
+	                                          .block_bytes = block,
+	                                          .depth = WRITE_DEPTH,
+	                                          .requests = (size + block - 1) / block,
+	                                          .end_bytes = DATAFILE_DATA_OFFSET + size,
+	                                          .flushes = true,
+	                                          .place = next_behind,
+	                                          .took = take,
+	                                          .arg = &f },
+	                 err);
+	synced = clock_now_ns(ses->env->clk) - start;
+	written = f.done_ns - start;
+	engine_close(f.l.eng);
 	if (r < 0 || session_is_over(ses))
 		return r;
+	if (f.bytes != size)
+		return err_set(err, -EIO,
+		               "%s could not be written in full (%" PRIu64 " of %" PRIu64
+		               " bytes); see the errors of the disk.",
+		               ses->devs[0].path, f.bytes, size);
 	add_row(ses, "write", size / record, written, size, UINT64_MAX);
 	add_row(ses, "write and fsync", size / record, synced, size, UINT64_MAX);
 	result_figure(ses->res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S,
@@ -136,78 +136,57 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 
 /* ---- reading ---- */
 
-struct reader {
-	struct feeder f;
-	struct sink s;
-	struct rng rng;
-	uint64_t first, records, given, until_ns;
-	uint32_t record_bytes;
-	uint64_t done, sum_ns;
-};
-
-static enum feed reader_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+/* PASS_READS of them at least, and until then. */
+static int read_pass(struct file_run *f, uint64_t until_ns, struct err *err)
 {
-	struct reader *rd = (struct reader *)f;
+	struct lasting_order o = { .op = IO_READ,
+		                   .block_bytes = f->step_bytes,
+		                   .depth = 1,
+		                   .requests = PASS_READS,
+		                   .place = next_random,
+		                   .took = take,
+		                   .arg = f };
+	int r = lasting_load(&f->l, &o, err);
+	uint64_t now_ns = clock_now_ns(f->l.ses->env->clk);
 
-	(void)ret_until_ns;
-	if (rd->given >= PASS_READS && now_ns >= rd->until_ns)
-		return FEED_END;
-	rd->given++;
-	req->op = IO_READ;
-	req->target = 0;
-	req->offset_bytes = rd->first + rng_below(&rd->rng, rd->records) * rd->record_bytes;
-	req->len_bytes = rd->record_bytes;
-	return FEED_IO;
-}
-
-static void reader_take(struct sink *s, const struct io_req *req, bool is_fault)
-{
-	struct reader *rd = (struct reader *)((char *)s - offsetof(struct reader, s));
-
-	if (is_fault || req->is_late)
-		return;
-	rd->done++;
-	rd->sum_ns += req->done_ns - req->submit_ns;
+	if (r < 0 || now_ns >= until_ns || session_is_over(f->l.ses))
+		return r;
+	o.requests = 0;
+	o.max_ns = until_ns - now_ns;
+	return lasting_load(&f->l, &o, err);
 }
 
 static int read_passes(struct session *ses, const struct tx_params *p, struct err *err)
 {
 	uint32_t record = tx_record_bytes(p);
-	const struct engine_config cfg = { .depth = 1, .buf_bytes = record };
 	double service[PASSES];
 	struct summary sum;
-	struct engine *eng;
+	struct file_run f;
 	size_t n = 0;
 	uint64_t reads = 0;
-	int r = session_engine(ses, &cfg, &eng, err);
+	int r = file_run_open(&f, ses, 1, record, err);
 
 	if (r < 0)
 		return r;
+	f.records = p->size_bytes / record;
 	for (unsigned pass = 0; pass < PASSES && r == 0 && !session_is_over(ses); pass++) {
 		uint64_t start = clock_now_ns(ses->env->clk);
-		struct reader rd = { .f.next = reader_next,
-			             .s.take = reader_take,
-			             .first = DATAFILE_DATA_OFFSET,
-			             .records = p->size_bytes / record,
-			             .record_bytes = record,
-			             .until_ns = start + TX_PASS_NS };
-		struct load load = { .targets = &ses->targets[0], .ntargets = 1, .feeder = &rd.f, .sink = &rd.s };
-		struct load_stats stats;
 		char step[16];
 
-		session_rng(ses, STREAM_PASSES + pass, &rd.rng);
+		f.done = f.sum_ns = 0;
+		session_rng(ses, STREAM_PASSES + pass, &f.rng);
 		/* When the transactions are still to come nobody knows here how long they take. */
 		session_progress(ses, "reading the file", tx_file_is_all(ses, p) ? (double)pass / PASSES : -1.0, NULL);
-		r = session_load(ses, &load, eng, &stats, err);
-		if (r < 0 || session_is_over(ses) || !rd.done)
+		r = read_pass(&f, start + TX_PASS_NS, err);
+		if (r < 0 || session_is_over(ses) || !f.done)
 			break;
 		(void)snprintf(step, sizeof(step), "read %u", pass + 1);
-		service[n] = (double)rd.sum_ns / (double)rd.done;
-		reads += rd.done;
-		add_row(ses, step, rd.done, clock_now_ns(ses->env->clk) - start, rd.done * record,
+		service[n] = (double)f.sum_ns / (double)f.done;
+		reads += f.done;
+		add_row(ses, step, f.done, clock_now_ns(ses->env->clk) - start, f.done * record,
 		        (uint64_t)service[n++]);
 	}
-	engine_close(eng);
+	engine_close(f.l.eng);
 	result_figure_u64(ses->res, "file_reads", "random reads of the file", UNIT_COUNT, reads);
 	if (n && summary_of(service, n, &sum))
 		result_figure(ses->res, "read_service_ns", "a random read, mean of the passes", UNIT_NS, sum.mean,
