@@ -230,10 +230,7 @@ static int settle(struct datafile *df, bool is_new, const char *path, uint64_t d
 			return err_set(err, -errno, "Cannot resolve %s: %s.", path, strerror(errno));
 		df->doomed = (df->flags & DATAFILE_KEEP) == 0 ? doom(df) : NULL;
 	}
-	if (is_new)
-		r = datafile_write_header(df->fd, data_bytes, (df->flags & (DATAFILE_KEEP | DATAFILE_ANONYMOUS)) == 0);
-	else
-		r = (df->flags & DATAFILE_KEEP) != 0 ? datafile_mark_kept(df->fd) : 0;
+	r = is_new ? datafile_write_header(df->fd, data_bytes) : 0;
 	if (r < 0)
 		return err_set(err, r, "Cannot write the header of %s: %s.", path, strerror(-r));
 	if ((df->flags & DATAFILE_ALLOCATE) != 0) {

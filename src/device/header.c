@@ -16,10 +16,6 @@
 #define MAGIC    "platter-data-file 1\n"
 #define CHECK_AT (DATAFILE_HEADER_BYTES - 24) /* "check 0123456789abcdef\n" and a newline */
 
-/* Whether the file was to go when its run ended. Of one length, so that one can become the other. */
-#define TEMPORARY "\ntemporary yes\n"
-#define KEPT      "\ntemporary no \n"
-
 static uint64_t fnv1a(const char *p, size_t n)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
@@ -29,17 +25,7 @@ static uint64_t fnv1a(const char *p, size_t n)
 	return h;
 }
 
-static int write_block(int fd, char *block)
-{
-	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
-	block[DATAFILE_HEADER_BYTES - 1] = '\n';
-	errno = 0;
-	if (pwrite(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
-int datafile_write_header(int fd, uint64_t data_bytes, bool is_temporary)
+int datafile_write_header(int fd, uint64_t data_bytes)
 {
 	char block[DATAFILE_HEADER_BYTES + 1], now[32];
 	int n;
@@ -48,49 +34,26 @@ int datafile_write_header(int fd, uint64_t data_bytes, bool is_temporary)
 	n = snprintf(block, sizeof(block),
 	             MAGIC "Made by platter " PLATTER_VERSION
 	                   " to measure a file system. It holds nothing of value: delete it\n"
-	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64 "%s",
-	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes,
-	             is_temporary ? TEMPORARY : KEPT);
+	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64,
+	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes);
 	block[n] = '\n';
-	return write_block(fd, block);
-}
-
-/* block has a byte more than the header; it ends with 0 behind it. */
-static bool read_block(int fd, char *block)
-{
-	char check[32];
-
-	if (pread(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES ||
-	    memcmp(block, MAGIC, strlen(MAGIC)) != 0)
-		return false;
-	block[DATAFILE_HEADER_BYTES] = '\0';
-	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
-	return memcmp(block + CHECK_AT, check, strlen(check)) == 0;
+	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	block[DATAFILE_HEADER_BYTES - 1] = '\n';
+	errno = 0;
+	if (pwrite(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES)
+		return errno ? -errno : -EIO;
+	return 0;
 }
 
 bool datafile_has_header(int fd)
 {
-	char block[DATAFILE_HEADER_BYTES + 1];
+	char block[DATAFILE_HEADER_BYTES], check[32];
 
-	return read_block(fd, block);
-}
-
-bool datafile_is_temporary(int fd)
-{
-	char block[DATAFILE_HEADER_BYTES + 1];
-
-	return read_block(fd, block) && strstr(block, TEMPORARY) != NULL;
-}
-
-int datafile_mark_kept(int fd)
-{
-	char block[DATAFILE_HEADER_BYTES + 1], *mark;
-
-	mark = read_block(fd, block) ? strstr(block, TEMPORARY) : NULL;
-	if (!mark)
-		return 0;
-	memcpy(mark, KEPT, strlen(KEPT));
-	return write_block(fd, block);
+	if (pread(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES ||
+	    memcmp(block, MAGIC, strlen(MAGIC)) != 0)
+		return false;
+	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	return memcmp(block + CHECK_AT, check, strlen(check)) == 0;
 }
 
 bool datafile_is_ours(const char *path)

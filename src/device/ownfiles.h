@@ -55,19 +55,6 @@ uint64_t datafile_first_byte(const struct device *dev);
 uint64_t datafile_end_byte(const struct device *dev);
 /* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
 int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
-/*
- * Files of datafile_name() in a folder whose run ended without removing them: by SIGKILL, or with the machine. Removed,
- * unless !removes, are those whose header says that they were to go, that belong to this user, have no other name, and
- * that no living run has locked. On file systems whose locks need not reach all their users (NFS and other network
- * ones) none is removed, as another machine's run may use it: those are counted as doubtful.
- */
-struct leftovers {
-	unsigned found, removed, doubtful; /* found: would be removed; removed of them; doubtful: beside them */
-	uint64_t bytes;                    /* that found (or doubtful, if none was found) ones take up */
-	char first[256];                   /* the name of one of those, "" for none */
-	int error;                         /* why one of found is still there, errno; or 0 */
-};
-void datafile_sweep(const char *dir, bool removes, struct leftovers *ret);
 /* -ENOSPC: 5 % of the file system, or 1 GiB, would not stay free. Of a file that is there: -EEXIST where not ours. */
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err);
 int datafile_check(const struct device *dev, uint64_t bytes, struct err *err);

@@ -351,43 +351,6 @@ static int blame_lost_target(struct session *ses, int r, const struct err *err)
 	return 0;
 }
 
-static const char *files_text(char *buf, size_t len, unsigned n)
-{
-	(void)snprintf(buf, len, "%u %s", n, n == 1 ? "file" : "files");
-	return buf;
-}
-
-/* Before the plan, which asks how much room there is. */
-static void sweep_folders(struct session *ses)
-{
-	for (size_t i = 0; ses->measure->makes_files && i < ses->ndevs; i++) {
-		const char *dir = ses->devs[i].path;
-		struct leftovers l = { 0 };
-		char size[32], count[32];
-
-		if (ses->devs[i].kind != DEVICE_DIRECTORY)
-			continue;
-		datafile_sweep(dir, !ses->common->dry_run, &l);
-		(void)units_bytes_dec(size, sizeof(size), l.bytes);
-		if (l.found > l.removed)
-			result_notice(ses->res, "leftover",
-			              "%s: %s left behind by a run that did not end by itself (%s) %s%s.", dir,
-			              files_text(count, sizeof(count), l.found - l.removed), l.first,
-			              l.error ? "cannot be removed: " : "would be removed first",
-			              l.error ? err_name(l.error) : "");
-		if (l.removed)
-			result_notice(ses->res, "leftover",
-			              "%s: %s left behind by a run that did not end by itself, removed (%s, %s).", dir,
-			              files_text(count, sizeof(count), l.removed), l.first, size);
-		if (l.doubtful)
-			result_notice(
-				ses->res, "leftover",
-				"%s: %s perhaps left behind by an earlier run (%s, %s); this file system may be shared "
-				"with machines whose runs cannot be seen, so delete by hand what none of them uses.",
-				dir, files_text(count, sizeof(count), l.doubtful), l.first, size);
-	}
-}
-
 /* What such a disk writes goes to a cache first: how fast it is until that is full is another thing than how fast the
  * disk is. */
 static void report_shingled(struct session *ses)
@@ -416,7 +379,6 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 		if (r < 0)
 			return r;
 	}
-	sweep_folders(ses);
 	r = cfg->measure->plan(ses, cfg->params, plan, err) ?: lanes_check(ses, err);
 	if (r < 0)
 		return r;

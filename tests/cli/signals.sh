@@ -236,37 +236,3 @@ ended
 [ $got = 143 ] || fail "$last: exit status $got"
 jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
 nothing_left
-
-# Killed, it leaves its file in a folder; the next run there removes it and says so, --dry-run says so only. That of a run that lives stays, and a file of
-# others, and the results are no worse for it.
-in_folder()
-{
-	"$PLATTER" passes "$dir/work" --size=4M "$@" --json="$dir/r.json" --quiet >"$dir/out" 2>"$dir/err"
-	got=$?
-	[ $got = 0 ] || [ $got = 6 ] # of so little there may be no answer
-}
-leftovers() { jq -r '.notices[] | select(.code == "leftover").text' "$dir/r.json"; }
-last="a run that is killed"
-"$PLATTER" passes "$dir/work" --size=16M --repeat=10000 --quiet >/dev/null 2>&1 &
-child=$!
-until_there has_begun "platter-passes-$child-*.data" || fail "$last: it did not begin"
-left=$(ls "$dir/work")
-echo precious >"$dir/work/platter-passes-1-0.data"
-in_folder --repeat=1 || fail "$last: exit status $got of another one beside it"
-[ "$(leftovers)" = "" ] || fail "$last: told of a living one: $(leftovers)"
-[ -e "$dir/work/$left" ] || fail "$last: the file of a living one is gone"
-kill -KILL "$child"
-ended 2>/dev/null
-[ -e "$dir/work/$left" ] || fail "$last: it left nothing, so this test shows nothing"
-run 0 info "$dir/work" # which makes no files
-[ -e "$dir/work/$left" ] || fail "$last: its file was removed"
-last="a run that is killed"
-in_folder --dry-run || fail "$last: exit status $got of --dry-run"
-leftovers | grep -q "1 file left behind by a run that did not end by itself ($left) would be removed first" || fail "$last: --dry-run: $(leftovers)"
-[ -e "$dir/work/$left" ] || fail "$last: --dry-run has removed its file"
-in_folder --repeat=1 || fail "$last: exit status $got of the next one"
-leftovers | grep -q "1 file left behind by a run that did not end by itself, removed ($left, " || fail "$last: the notice: $(leftovers)"
-jq -e '.status == "complete"' "$dir/r.json" >/dev/null || fail "$last: the document of the next one"
-[ "$(cat "$dir/work/platter-passes-1-0.data")" = precious ] || fail "$last: a file of others was touched"
-rm "$dir/work/platter-passes-1-0.data"
-nothing_left
