@@ -145,8 +145,6 @@ struct device_ops {
 	int (*drop_cache)(void *ctx, int fd);
 	/* Does this path (or the folder that it would be made in) lie on the device, or is it that? NULL: never. */
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
-	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
-	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);
 	/*
 	 * Is this file the device (or file), or one that it stands on, or one that stands on it, by whatever name?
 	 * NULL: never.

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Does what lies in a folder outlast a power failure, and that of a disk? */
+/* Does what lies in a folder outlast a power failure? */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "device/links.h"
 #include "device/memory.h"
-#include "device/stack.h"
-#include "device/sysfs.h"
 
 #define DEEPEST 8 /* overlays over loop devices over overlays */
 
@@ -74,63 +71,4 @@ const char *device_memory_of(const char *path)
 	char real[PATH_MAX];
 
 	return realpath(path, real) ? memory_of_path("", real) : NULL;
-}
-
-/* ---- on which disks ---- */
-
-struct ground {
-	const char *root;
-	const struct stack *target;
-	bool is_shared;
-};
-
-static bool has_bottom(const struct stack *s, dev_t rdev)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if ((s->v[i].rel == REL_SELF || s->v[i].is_down || s->v[i].rel == REL_GROUND ||
-		     s->v[i].rel == REL_DISK) &&
-		    s->v[i].b.rdev == rdev)
-			return true;
-	return false;
-}
-
-static void compare_ground(void *arg, dev_t rdev)
-{
-	struct ground *g = arg;
-	struct sys_block b;
-	struct stack below;
-
-	if (sys_block_by_rdev(g->root, rdev, &b) < 0)
-		return;
-	if (stack_below(g->root, &b, &below) < 0) {
-		g->is_shared = true; /* what cannot be known is taken for the worst */
-		return;
-	}
-	g->is_shared = g->is_shared || has_bottom(g->target, b.disk_rdev);
-	for (size_t i = 0; i < below.n; i++)
-		g->is_shared = g->is_shared || (below.v[i].b.rdev && has_bottom(g->target, below.v[i].b.rdev)) ||
-		               (below.v[i].b.disk_rdev && has_bottom(g->target, below.v[i].b.disk_rdev));
-	stack_done(&below);
-}
-
-bool device_shares_disk(void *ctx, const struct device *dev, const char *path)
-{
-	const char *root = sysroot_of(ctx);
-	const struct mount *m;
-	char real[PATH_MAX];
-	struct stack target;
-	struct ground g = { .root = root, .target = &target };
-	struct stat st;
-
-	if (!realpath(path, real) || stat(real, &st) < 0)
-		return false; /* it cannot be written either, and that will be said in its place */
-	if (stack_build(root, dev, &target, NULL, NULL) < 0)
-		return true;
-	if (major(st.st_dev) != 0)
-		compare_ground(&g, st.st_dev);
-	m = mounts_of_path(root, &target.mounts, real);
-	if (m)
-		mount_devices(root, m, compare_ground, &g);
-	stack_done(&target);
-	return g.is_shared;
 }

@@ -6,5 +6,3 @@
 
 /* What of memory the path lies in, as a root's tables show it: what a power failure takes. NULL: none that shows. */
 const char *memory_of_path(const char *root, const char *path);
-/* Does the path lie on a disk that holds bytes of dev, be it in another partition? */
-bool device_shares_disk(void *ctx, const struct device *dev, const char *path);

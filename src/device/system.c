@@ -17,7 +17,6 @@
 #include "base/xalloc.h"
 #include "device/contents.h"
 #include "device/drive.h"
-#include "device/memory.h"
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
@@ -421,7 +420,6 @@ const struct device_ops device_system = {
 	.claim_others = system_claim_others,
 	.drop_cache = system_drop_cache,
 	.holds = survey_holds,
-	.shares_disk = device_shares_disk,
 	.is_stacked = survey_is_stacked,
 	.partitions = system_partitions,
 	.contents = content_find,

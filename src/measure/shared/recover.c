@@ -128,6 +128,16 @@ static void warn_of_memory(struct session *ses, const char *dir)
 			dir, memory);
 }
 
+/* Does the folder lie on a disk that holds bytes of the device, be it beside them? Not known: yes. */
+static bool shares_disk(const struct env *env, const struct device *dev, const char *dir)
+{
+	struct device both[2] = { *dev };
+	struct device_share share;
+
+	return env->devices->share && env->devices->probe(env->devices_ctx, dir, &both[1], NULL) == 0 &&
+	       (env->devices->share(env->devices_ctx, both, 2, &share, NULL) < 0 || share.kind != SHARE_NOTHING);
+}
+
 static void belongs_to(struct rewrite_journal *j, struct session *ses, size_t target, struct engine *eng)
 {
 	j->ses = ses;
@@ -145,7 +155,6 @@ void rewrite_say_nothing(struct session *ses, size_t target, const char *dir)
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
                   bool is_asked, struct err *err)
 {
-	const struct env *env = ses->env;
 	const struct device *dev = &ses->devs[target];
 	struct rewrite_journal *other;
 	bool is_any;
@@ -154,8 +163,7 @@ int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t targ
 	r = rewrite_open(ret, dir, dev, err); /* makes the folder */
 	if (r < 0)
 		return r;
-	if (!is_asked && dev->kind != DEVICE_FILE && env->devices->shares_disk &&
-	    env->devices->shares_disk(env->devices_ctx, dev, dir))
+	if (!is_asked && dev->kind != DEVICE_FILE && shares_disk(ses->env, dev, dir))
 		return err_set(
 			err, -EINVAL,
 			"The journal directory %s lies on a disk that %s lies on as well; choose one on another disk with --journal.",
