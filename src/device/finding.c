@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "device/sysfs.h"
 
@@ -120,47 +121,34 @@ static const char *holder_advice(const char *holder)
 	return "stop what holds it first";
 }
 
-/* Puts the words in; what does not fit is cut. */
-static void expand(char *buf, size_t len, const char *text, const struct finding *f)
+static bool mention(void *arg, const char *what, size_t bytes, char *buf, size_t len)
 {
+	const struct finding *f = arg;
 	const struct {
 		const char *word, *value;
 	} words[] = {
-		{ "{on}", f->on },
-		{ "{what}", f->what },
-		{ "{where}", f->where },
-		{ "{advice}", holder_advice(f->what) },
+		{ "on", f->on },
+		{ "what", f->what },
+		{ "where", f->where },
+		{ "advice", holder_advice(f->what) },
 	};
-	size_t at = 0;
+	size_t i = 0;
 
-	buf[0] = '\0';
-	while (*text && at + 1 < len) {
-		const char *value = NULL;
-
-		for (size_t i = 0; i < ARRAY_LEN(words) && !value; i++) {
-			if (strncmp(text, words[i].word, strlen(words[i].word)) == 0) {
-				value = words[i].value;
-				text += strlen(words[i].word);
-			}
-		}
-		if (value) {
-			text_copy(buf + at, len - at, value);
-			at += strlen(buf + at);
-		} else {
-			buf[at++] = *text++;
-			buf[at] = '\0';
-		}
-	}
+	while (i < ARRAY_LEN(words) && strncmp(words[i].word, what, bytes) != 0)
+		i++;
+	text_copy(buf, len, i < ARRAY_LEN(words) ? words[i].value : "");
+	return i < ARRAY_LEN(words);
 }
 
 char *finding_text(const struct finding *f, char *buf, size_t len)
 {
 	const char *text = kinds[f->kind].text;
+	struct finding copy = *f;
 
 	if (f->kind == FINDING_MOUNT && strcmp(f->where, "/") == 0)
 		text = root_text;
 	if (f->kind == FINDING_SIGNATURE && strcmp(f->what, SIGNATURE_UNREADABLE) == 0)
 		text = unreadable_text;
-	expand(buf, len, text, f);
+	(void)str_fill(buf, len, text, &(struct str_source){ mention, &copy }); /* the words of the table are known */
 	return buf;
 }

@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "device/probe.h"
+#include "device/ops.h"
 
 #define SMARTCTL_MS  10000
 #define ANSWER_BYTES (1u << 20)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "device/links.h"
-#include "device/memory.h"
+#include "device/ops.h"
 
 #define DEEPEST 8 /* overlays over loop devices over overlays */
 

@@ -9,7 +9,7 @@
 /* Can another host write to it? UNKNOWN: where the connection does not show it (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
 
-/* What it shows of itself, and what it is known by; identity.c and names.c. */
+/* What it shows of itself, and what it is known by; identity.c. */
 struct device_id {
 	/*
 	 * Whole or not at all: a cut name is another disk's. Page 80h has up to 252 bytes, a T10 name 4 + 255, an NVMe

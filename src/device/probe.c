@@ -16,9 +16,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "device/identity.h"
 #include "device/mounts.h"
-#include "device/probe.h"
+#include "device/ops.h"
 #include "device/steps.h"
 
 #ifndef BLKGETDISKSEQ

@@ -32,3 +32,5 @@ const struct stack_node *stack_find(const struct stack *s, dev_t rdev);
 const struct stack_node *stack_find_file(const struct stack *s, const struct file_id *file);
 /* To be claimed (O_EXCL) besides the target itself: the kernel then lets nobody else have bytes of it. */
 bool stack_wants_claim(const struct stack *s, const struct stack_node *n);
+/* Claims all those. What could not be had is a finding. */
+void claims_take(const struct stack *s, struct claims *ret, struct survey *out);

@@ -15,13 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/contents.h"
 #include "device/drive.h"
+#include "device/ops.h"
 #include "device/permit.h"
-#include "device/probe.h"
-#include "device/survey.h"
 #include "device/users.h"
-#include "device/written.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)

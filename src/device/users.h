@@ -4,19 +4,12 @@
 
 #include "device/stack.h"
 
-/* ---- claims.c ---- */
-
-/* All that stack_wants_claim(). What could not be had is a finding. */
-void claims_take(const struct stack *s, struct claims *ret, struct survey *out);
-
 /* ---- reach.c: other hosts ---- */
 
 /* Hosts that have registered keys on a disk below. */
 void find_reservations(const struct stack *stack, const char *self, struct survey *out);
 /* How many keys an answer to PERSISTENT RESERVE IN, READ KEYS holds; -1: it is none. */
 int reserve_keys(const uint8_t *page, size_t len);
-
-/* ---- unseen.c ---- */
 
 /* Targets that lend one of the stack to other hosts. */
 void find_exports(const struct stack *stack, const char *self, struct survey *out);

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "device/ops.h"
 #include "device/sysfs.h"
-#include "device/written.h"
 
 #define DEEPEST      8  /* of a stack */
 #define STABLE_TRIES 16 /* of reading a disk's counters between which nothing was written */

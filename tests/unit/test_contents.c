@@ -5,7 +5,7 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/contents.h"
+#include "device/ops.h"
 #include "device/mapper.h"
 #include "dump.h"
 

@@ -8,7 +8,7 @@
 
 #include "device/columns.h"
 #include "device/device.h"
-#include "device/identity.h"
+#include "device/steps.h"
 #include "dump.h"
 #include "folder.h"
 

@@ -4,8 +4,7 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/memory.h"
-#include "device/written.h"
+#include "device/ops.h"
 #include "dump.h"
 
 /* on: the folder in /sys/devices/block; the number of sectors written, and of those discarded. */
