@@ -54,11 +54,10 @@ static void put_name(struct rowlog *l, const char *s)
 	put_string(l, "\"");
 }
 
-static void put_row(struct rowlog *l, const void *row, const void *arg)
+static void put_row(struct rowlog *l, const void *row)
 {
 	const struct row *r = row;
 
-	(void)arg;
 	put_name(l, r->target);
 	put_string(l, ",");
 	put_string(l, io_op_name(r->op));
@@ -132,13 +131,12 @@ uint64_t requests_count(const struct requests *r)
 
 int requests_close(struct requests *r, struct err *err)
 {
-	struct rowlog_cost cost;
 	int error, written;
 
 	if (!r)
 		return 0;
 	error = r->error;
-	written = r->log ? rowlog_close(r->log, &cost) : 0;
+	written = r->log ? rowlog_close(r->log, NULL) : 0;
 	if (!error)
 		error = written;
 	if (error)

@@ -194,12 +194,7 @@ struct rowlog_form {
 	const char *head; /* first line */
 	size_t row_bytes;
 	/* Gives the row's text to rowlog_text() and rowlog_u64(); in the writing thread. */
-	void (*put)(struct rowlog *log, const void *row, const void *arg);
-	const void *arg;
-};
-struct rowlog_cost {
-	uint64_t rows, cpu_ns; /* of the writing thread */
-	uint64_t waits;        /* how often the loop waited for the writer because its memory was full */
+	void (*put)(struct rowlog *log, const void *row);
 };
 
 /* Writes to fd, which is closed in any case. 0 or negative errno: no thread. */
@@ -207,8 +202,9 @@ int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form);
 void rowlog_add(struct rowlog *log, const void *row);
 void rowlog_text(struct rowlog *log, const char *s, size_t len);
 void rowlog_u64(struct rowlog *log, uint64_t v, unsigned least_digits, char behind);
-/* Writes what is left, and frees. 0 or negative errno: rows are missing. */
-int rowlog_close(struct rowlog *log, struct rowlog_cost *ret);
+/* Writes what is left, and frees. 0 or negative errno: rows are missing. *ret_waits: how often the loop waited for the
+ * writer, because its memory was full; NULL is fine. */
+int rowlog_close(struct rowlog *log, uint64_t *ret_waits);
 
 /* ---- payload.c: data that can be checked ---- */
 

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/xalloc.h"
 #include "load/load.h"
 
@@ -34,8 +32,8 @@ struct rowlog {
 	size_t nblocks;
 	bool is_over;
 	struct block *filling; /* the loop's */
-	struct rowlog_cost cost;
-	size_t len; /* of the text; the writer's */
+	uint64_t waits;        /* of the loop for the writer */
+	size_t len;            /* of the text; the writer's */
 	char text[TEXT_BYTES];
 };
 
@@ -84,7 +82,6 @@ void rowlog_u64(struct rowlog *l, uint64_t v, unsigned least_digits, char behind
 static void *writer_run(void *arg)
 {
 	struct rowlog *l = arg;
-	struct timespec t;
 
 	(void)pthread_mutex_lock(&l->lock);
 	while (l->todo || !l->is_over) {
@@ -99,7 +96,7 @@ static void *writer_run(void *arg)
 			l->todo_end = &l->todo;
 		(void)pthread_mutex_unlock(&l->lock);
 		for (size_t i = 0; i < b->n && l->error == 0; i++)
-			l->form.put(l, (const char *)b->rows + i * l->form.row_bytes, l->form.arg);
+			l->form.put(l, (const char *)b->rows + i * l->form.row_bytes);
 		flush(l);
 		(void)pthread_mutex_lock(&l->lock);
 		b->next = l->unused;
@@ -107,8 +104,6 @@ static void *writer_run(void *arg)
 		(void)pthread_cond_signal(&l->room);
 	}
 	(void)pthread_mutex_unlock(&l->lock);
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail for this clock */
-	l->cost.cpu_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 	return NULL;
 }
 
@@ -131,7 +126,7 @@ static struct block *block_get(struct rowlog *l)
 	if (!l->unused && l->nblocks < BLOCKS_MAX)
 		return block_new(l);
 	while (!l->unused) {
-		l->cost.waits++;
+		l->waits++;
 		(void)pthread_cond_wait(&l->room, &l->lock);
 	}
 	b = l->unused;
@@ -151,7 +146,6 @@ static void hand_over(struct rowlog *l)
 void rowlog_add(struct rowlog *l, const void *row)
 {
 	memcpy((char *)l->filling->rows + l->filling->n++ * l->form.row_bytes, row, l->form.row_bytes);
-	l->cost.rows++;
 	if (l->filling->n < BLOCK_ROWS)
 		return;
 	(void)pthread_mutex_lock(&l->lock);
@@ -185,7 +179,7 @@ int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form)
 	return r;
 }
 
-int rowlog_close(struct rowlog *l, struct rowlog_cost *ret)
+int rowlog_close(struct rowlog *l, uint64_t *ret_waits)
 {
 	int r;
 
@@ -203,7 +197,8 @@ int rowlog_close(struct rowlog *l, struct rowlog_cost *ret)
 	(void)pthread_cond_destroy(&l->work);
 	(void)pthread_cond_destroy(&l->room);
 	(void)pthread_mutex_destroy(&l->lock);
-	*ret = l->cost;
+	if (ret_waits)
+		*ret_waits = l->waits;
 	r = l->error;
 	free(l);
 	return r;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/units.h"
 
@@ -75,25 +76,58 @@ static int find_users(struct tx_run *r, struct err *err)
 	return ret;
 }
 
-/* ---- run ---- */
+/* ---- --each: a row for every transaction ---- */
+
+/* Not by printf(): it would take the language's decimal point. */
+static void put_fixed(struct rowlog *l, uint64_t v, uint64_t unit, unsigned digits)
+{
+	rowlog_u64(l, v / unit, 1, '.');
+	rowlog_u64(l, v % unit, digits, ',');
+}
+
+static void put_row(struct rowlog *l, const void *of)
+{
+	const struct tx_row *row = of;
+
+	rowlog_u64(l, row->user, 1, ',');
+	rowlog_text(l, row->class_name, strlen(row->class_name));
+	rowlog_text(l, ",", 1);
+	put_fixed(l, row->end_ns, NS_PER_S, 9);
+	put_fixed(l, row->think_ns, NS_PER_S, 9);
+	put_fixed(l, row->response_ns, NS_PER_S, 9);
+	put_fixed(l, (uint64_t)(row->load * 1e6 + 0.5), 1000000, 6);
+	rowlog_u64(l, row->requests, 1, ',');
+	rowlog_u64(l, row->has_fault, 1, '\n');
+}
+
+int tx_each_open(struct rowlog **ret, int fd, struct err *err)
+{
+	static const struct rowlog_form form = {
+		.head = "user,class,end_s,think_s,response_s,load,requests,has_fault\n",
+		.row_bytes = sizeof(struct tx_row),
+		.put = put_row,
+	};
+	int r = rowlog_open(ret, fd, &form);
+
+	return r < 0 ? err_set(err, r, "No thread could be started for --each; see ulimit -u.") : 0;
+}
 
 static void each_close(struct tx_run *r)
 {
-	struct rowlog_cost cost;
+	uint64_t waits;
 
 	if (!r->each)
 		return;
-	if (rowlog_close(r->each, &cost) < 0)
+	if (rowlog_close(r->each, &waits) < 0)
 		result_notice(r->ses->res, "each-incomplete", "%s could not be written in full; is there room?",
 		              r->p->each);
-	if (cost.waits)
+	if (waits)
 		result_notice(r->ses->res, "each-waits",
 		              "Writing %s delayed transactions, so responses are too long; times: %" PRIu64 ".",
-		              r->p->each, cost.waits);
-	if (cost.rows && !r->is_virtual)
-		result_figure(r->ses->res, "each_cost_ns", "processor time of a row of --each", UNIT_NS,
-		              (double)cost.cpu_ns / (double)cost.rows, NULL, cost.rows);
+		              r->p->each, waits);
 }
+
+/* ---- run ---- */
 
 /* Read and Yread of 1997 draw the same in each run; --seed says what. */
 static void choose_seed(struct session *ses, const struct tx_params *p)

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "measure/transactions/cpu.h"
-#include "measure/transactions/each.h"
 #include "session/session.h"
 
 #define TX_CLASSES_MAX     16
@@ -176,6 +175,17 @@ struct tx_run {
 	void (*report_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct tx_stand stand[2];                                 /* before and after */
 };
+
+/* ---- transactions.c ---- */
+
+struct tx_row { /* of --each, for rowlog_add() */
+	uint64_t user, end_ns, think_ns, response_ns, requests;
+	double load;            /* what the randomised work was multiplied by */
+	const char *class_name; /* stays until the log is closed */
+	bool has_fault;
+};
+/* fd is its own from now on. 0 or negative errno and a sentence. */
+int tx_each_open(struct rowlog **ret, int fd, struct err *err);
 
 /* ---- plan.c ---- */
 
