@@ -3,8 +3,6 @@
  * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some
  * stop for it.
  */
-#include "session/health.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between session.c, the frame, and steps.c, what a measurement calls within it. Not a door. */
+/* Between session.c, the frame, steps.c, what a measurement calls within it, and the files of what is done around a
+ * run. Not a door. */
 #pragma once
 
 #include "session/session.h"
@@ -47,3 +48,32 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 
 /* replay.c: into state->kept. */
 void replay_keep(const struct session *ses, const struct io_req *req);
+
+/* ---- watch.c ---- */
+
+struct watch;
+
+/* On a virtual clock nothing of the host is looked at, only the devices' counters. */
+struct watch *watch_start(const struct session *ses);
+/* Compares with the start and writes notices; frees. */
+void watch_end(struct watch *w, const struct session *ses);
+/* Settings of the devices that change the answer. */
+void watch_settings(const struct session *ses);
+
+/* ---- health.c ---- */
+
+/*
+ * While all privileges are there. Where the run gives them up, and a disk reported something, a second process keeps
+ * them to ask once more: its socket, to give to health_after(), or -1.
+ */
+int health_before(struct session *ses);
+/* What there was, is, and has moved, into the document. Closes fd, which ends the other process. */
+void health_after(struct session *ses, int fd);
+
+/* ---- privilege.c ---- */
+
+/*
+ * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give
+ * up; or a negative errno and a sentence.
+ */
+int privileges_drop(struct err *err);

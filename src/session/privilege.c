@@ -3,8 +3,6 @@
  * Only root may open disks, ask for real time and look who uses a device. All this is done before the first request; a
  * run of hours needs none of it, so a fault in it shall not be able to mount, load, trace or open raw memory.
  */
-#include "session/privilege.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdint.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/caller.h"
+#include "session/internal.h"
 
 /*
  * What stays: results and files of the measurement go into folders of others and are theirs (CHOWN, DAC_OVERRIDE;

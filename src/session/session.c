@@ -10,11 +10,8 @@
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "device/columns.h"
-#include "session/health.h"
 #include "session/internal.h"
 #include "session/machine.h"
-#include "session/privilege.h"
-#include "session/watch.h"
 
 /* ---- the head of the document ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "session/watch.h"
-
+/*
+ * What spoils a measurement from outside: other I/O on the same disks (own I/O subtracted), stolen CPU time, CPU
+ * frequency limits and thermal throttling, error counters of the device, queue settings that change the answer.
+ */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
