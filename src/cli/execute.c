@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/execute.h"
 #include "cli/shelf.h"
+#include "verdict/verdict.h"
 
 /* ---- what the run calls ---- */
 
@@ -99,6 +102,26 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 		series_count(&run->series, target, req, is_fault);
 	if (run->requests)
 		requests_take(run->requests, target, req, ses->start_ns);
+}
+
+/* ---- what a verdict has to do with earlier documents of the same disk ---- */
+
+/* What lies in the folder that the option --history names, if there is one of them. */
+static void history_load(struct shelf *s, const struct option_value *options, size_t n)
+{
+	struct err why = { 0 }; /* what cannot be read is not an earlier document */
+
+	for (size_t i = 0; i < n; i++)
+		if (options[i].name && strcmp(options[i].name, "history") == 0 && options[i].text &&
+		    access(options[i].text, R_OK) == 0)
+			(void)shelf_add_any(s, options[i].text, &why);
+}
+
+/* Into the document of a run, and its verdict with it. */
+static void history_report(const struct shelf *s, struct result *res)
+{
+	if (s->n && report_history(res, (const struct result *const *)s->v, s->n))
+		verdict_conclude(res);
 }
 
 /* ---- after ---- */

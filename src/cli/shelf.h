@@ -19,10 +19,3 @@ struct shelf {
 int shelf_add_any(struct shelf *s, const char *path, struct err *err);
 bool shelf_is_folder(const char *path);
 void shelf_done(struct shelf *s);
-
-/* ---- history.c ---- */
-
-/* What lies in the folder that the option --history names, if there is one of them. */
-void history_load(struct shelf *s, const struct option_value *options, size_t n);
-/* Into the document of a run, and its verdict with it. */
-void history_report(const struct shelf *s, struct result *res);
