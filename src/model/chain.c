@@ -21,6 +21,14 @@
 #define NEVER       1e-9  /* of a step so large */
 #define FAR         6.0   /* deviations, from which on a reading is a stray */
 
+/* What most of the time goes into, made for processors with wide registers as well: the same sums in the same order, in
+ * half the time. (Sanitizers have not begun when clones are chosen.) */
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+
 const double zones_of[ZONES] = { 1, 2, 3, 4, 6, 9, 13, 19, 28, 41 };
 const double apart_of[APARTS] = { 0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064 };
 const double lasts_of[LASTS] = { 0, 0.5, 0.75, 0.9 };
@@ -91,7 +99,7 @@ static double step_mean(const struct chain *c, const struct hypothesis *h)
 }
 
 /* in -> out: each moved down by a step of a gamma law. */
-static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
+CLONES static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
 {
 	double a = step_mean(c, h) / (double)shape_of[h->shape] / c->dx, keep = a / (1.0 + a);
 	size_t least = (size_t)fmin(ceil(STEP_LEAST / c->dx), (double)c->nlevels);
@@ -169,7 +177,7 @@ static void read_group(struct chain *c, size_t k)
 }
 
 /* Each level moved both ways, by an exponential law of this mean. */
-static void move_both_ways(const struct chain *c, const lanes *in, double mean, lanes *out)
+CLONES static void move_both_ways(const struct chain *c, const lanes *in, double mean, lanes *out)
 {
 	double a = mean / c->dx, keep = a / (1.0 + a), part = 1.0 - keep;
 	lanes sum = { 0 };
@@ -291,7 +299,7 @@ static lanes *alpha_of(const struct chain *c, size_t k)
 _Static_assert(PHASES == 4, "as many terms");
 
 /* Prior of a group's levels and phases, by what lies before it, and the part that an edge lies before. */
-static void predict(const struct chain *c, const struct hypothesis *h, size_t k, lanes *alpha, lanes *moved)
+CLONES static void predict(const struct chain *c, const struct hypothesis *h, size_t k, lanes *alpha, lanes *moved)
 {
 	const struct group *g = &c->g[k];
 	const lanes *before = alpha - c->nlevels, *stays = g->turn[0], *one = g->turn[1], *two = g->turn[2];
@@ -327,7 +335,7 @@ static void predict(const struct chain *c, const struct hypothesis *h, size_t k,
 }
 
 /* Fills alpha and moved. */
-double chain_filter(struct chain *c, struct hypothesis *h)
+CLONES double chain_filter(struct chain *c, struct hypothesis *h)
 {
 	lanes *moved = c->work + c->nlevels;
 	double sum = 0.0, lasts = lasts_of[h->lasts];
