@@ -89,7 +89,8 @@ void sim_user_start(struct sim_user *u);
 /* Until all its reads are done, with nobody else there. */
 void sim_user_wait(struct sim_user *u);
 
-/* Whether reads fill buffers (default: yes). Without, only time is simulated: several times faster. */
+/* Whether reads of what is open for writing, too, fill buffers (default: yes). Without, only time is simulated: several
+ * times faster. */
 void sim_set_contents(struct sim *sim, bool has_contents);
 /* Time that the host spends in each submit and each reap call that returns something; default 0. */
 void sim_set_host_cost(struct sim *sim, uint64_t submit_ns, uint64_t reap_ns);

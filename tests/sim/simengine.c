@@ -252,7 +252,8 @@ static int translate(const struct sim *sim, const struct io_req *req, const stru
 		.is_verify = req->op == IO_VERIFY,
 		.offset_bytes = o->sd->first_byte + req->offset_bytes,
 		.len_bytes = req->len_bytes < left ? req->len_bytes : (uint32_t)left,
-		.buf = sim->has_contents && req->op != IO_VERIFY ? req->buf : NULL,
+		/* Who may not write does not look at what is there either, but for how long it takes. */
+		.buf = sim->has_contents && o->is_writable && req->op != IO_VERIFY ? req->buf : NULL,
 	};
 	return 0;
 }
