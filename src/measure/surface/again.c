@@ -66,7 +66,7 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 	s.good_end = s.first_bytes;
 	s.bad_end = s.end_bytes;
 	run->done.slow += !s.is_silent;
-	if (run->lists.nactive == SURFACE_ACTIVE || surface_again_left(run, AGAIN_OF_SLOW) < 0.0)
+	if (run->lists.nactive == SURFACE_ACTIVE || surface_again_left(run, AGAIN_OF_SLOW) <= 0.0)
 		put_away(run, &s, SURFACE_UNCHECKED);
 	else
 		run->lists.active[run->lists.nactive++] = s;
@@ -271,7 +271,9 @@ static int ask_all(struct surface_run *run, struct err *err)
 {
 	int r = 0;
 
-	while (r == 0 && run->lists.nactive && !surface_is_over(run)) {
+	while (r == 0 && run->lists.nactive && !surface_is_over(run) && surface_again_left(run, AGAIN_OF_SLOW) > 0.0) {
+		uint64_t start_ns = surface_now(run);
+
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->lists.nactive);
 		qsort(run->lists.active, run->lists.nactive, sizeof(run->lists.active[0]), by_place_down);
 		/* in a cache that keeps pieces, reading the others twice has pushed out as many */
@@ -283,7 +285,11 @@ static int ask_all(struct surface_run *run, struct err *err)
 		if (run->again.has_hits &&
 		    run->again.flush_reads < FLUSH_TIMES * (run->rot.flush_reads + SURFACE_FLUSH_LEAST))
 			run->again.flush_reads *= 2;
+		run->again.spent_ns[AGAIN_OF_SLOW] += surface_now(run) - start_ns;
 	}
+	/* The limit holds for those that are under way, too. */
+	while (r == 0 && run->lists.nactive && surface_again_left(run, AGAIN_OF_SLOW) <= 0.0)
+		put_away(run, &run->lists.active[--run->lists.nactive], SURFACE_UNCHECKED);
 	return r;
 }
 
@@ -383,14 +389,10 @@ static int narrow_errors(struct surface_run *run, struct err *err)
 
 int surface_again(struct surface_run *run, struct err *err)
 {
-	uint64_t start_ns = surface_now(run), slow_ns;
-	int r = narrow_errors(run, err);
+	uint64_t start_ns = surface_now(run);
+	int r = narrow_errors(run, err) ?: ask_all(run, err);
 
-	slow_ns = surface_now(run);
-	if (r == 0)
-		r = ask_all(run, err);
 	run->again.end_ns = surface_now(run);
 	run->again.last_ns = run->again.end_ns - start_ns;
-	run->again.spent_ns[AGAIN_OF_SLOW] += run->again.end_ns - slow_ns;
 	return r;
 }

@@ -82,7 +82,7 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	uint64_t yields = run->gentle.yields;
 	int r;
 
-	if (far + beside > size / 2) {
+	if (far + beside + len > size / 2) { /* so that one side has room for all of it */
 		far = size / 8 + timed_random(&run->timed, 0, size / 8);
 		beside = beside > size / 16 ? size / 64 + s->step * (size / 512) : beside;
 	}
