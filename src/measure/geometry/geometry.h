@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "measure/shared/heads.h"
 #include "measure/shared/timed.h"
 
 extern const struct measure measure_geometry; /* runs itself again */

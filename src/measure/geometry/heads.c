@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which surface bytes are on, for whoever reads the document (measure/shared/heads.h): the layout's labels of the
- * tracks of sure zones, neighbours of one surface joined, and turns of all surfaces that are alike as one.
+ * Which surface bytes are on, for whoever reads the document: the layout's labels of the tracks of sure zones,
+ * neighbours of one surface joined, and turns of all surfaces that are alike as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,21 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/geometry/rows.h"
+
+/* Bytes on one surface; the same comes that many times over, each every_bytes further on. What is in no row is not
+ * known for certain. */
+struct head_row {
+	uint64_t first_byte, length_bytes, surface, times, every_bytes;
+};
+
+const struct field geo_head_fields[] = {
+	FIELD_U64(struct head_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct head_row, length_bytes, UNIT_BYTES, "length", .detail = true),
+	FIELD_U64(struct head_row, surface, UNIT_COUNT, "surface", .detail = true),
+	FIELD_U64(struct head_row, times, UNIT_COUNT, "times", .detail = true),
+	FIELD_U64(struct head_row, every_bytes, UNIT_BYTES, "every", .detail = true),
+	FIELD_END,
+};
 
 struct stretch {
 	uint64_t first, end; /* sectors */
@@ -31,7 +46,7 @@ static void flush(struct teller *l)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->turn[i].head != GEO_NOWHERE)
 			result_row(l->t,
-			           &(struct heads_row){
+			           &(struct head_row){
 					   .first_byte = l->turn[i].first * l->sector_bytes,
 					   .length_bytes = (l->turn[i].end - l->turn[i].first) * l->sector_bytes,
 					   .surface = l->turn[i].head,
@@ -95,7 +110,7 @@ static void head_rows(const struct geo_map *m)
 	const struct geo_fit *fit = m->layout->fit;
 	struct teller l = { .o = m->o, .head = m->head, .sector_bytes = m->w->g->t.block_bytes };
 
-	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
+	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", geo_head_fields);
 	for (size_t i = 0; i < fit->n; i++)
 		if (m->is_sure[i])
 			report_zone(&l, &fit->zone[i],

@@ -23,6 +23,8 @@ size_t geo_walk_rows(struct geo_walk *w, uint64_t end);
 
 /* ---- heads.c ---- */
 
+extern const struct field geo_head_fields[];
+
 #define GEO_NOWHERE UINT32_MAX /* no surface that is reported */
 
 /* What lies where, as far as a layout is reported and zones are sure. */
