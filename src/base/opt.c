@@ -264,6 +264,13 @@ static int parse_named(const struct opt *o, const char *text, void *params, stru
 	return -EINVAL;
 }
 
+int opt_parse_one(const struct opt *opts, const char *name, const char *text, void *params, struct err *err)
+{
+	while (strcmp(opts->name, name) != 0)
+		opts++;
+	return parse_named(opts, text, params, err);
+}
+
 /* ---- the parser ---- */
 
 struct parser {

@@ -78,8 +78,8 @@ said 2 "below every response" transactions --find --limit='p95<0s' file
 said 2 "--arrivals: '0' is out of range" transactions --arrivals=0 file
 said 2 "leave the think time out" transactions --arrivals=5 --think=1s file
 said 2 "There is no option --rate; --help" transactions --rate=5 file
-said 2 "--class: users=0 is out of range; give 1" transactions --class=users=0 file
-said 2 "--class: ios: 'x' is not a whole number" transactions --class=ios=x file
+said 2 "--class: --users: '0' is out of range; give 1" transactions --class=users=0 file
+said 2 "--class: --ios: 'x' is not a whole number" transactions --class=ios=x file
 said 2 "each with =VALUE" transactions --class=users file
 said 2 "has not 1 to 31 characters" transactions --class=name= file
 said 2 "--count: '0' is out of range" transactions --count=0 file

@@ -7,17 +7,12 @@
 #include <sys/sysinfo.h>
 
 #include "base/cleanup.h"
+#include "base/opt.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "measure/transactions/transactions.h"
 
-/* Of options and of the words of --class alike. */
-#define USERS_MAX    100000
-#define COUNT_MAX    1000000000
-#define IOS_MAX      1000000
-#define THINK_MAX_NS (1000000 * NS_PER_S)
-#define CPU_MAX_NS   (1000 * NS_PER_S)
-#define MEMORY_MAX   1000000000
-#define LIMIT        "p95<2s"
+#define LIMIT "p95<2s"
 
 static const char *const modes[] = { "direct", "cached", NULL }; /* enum tx_mode */
 static const char *const think_laws[] = { "exponential", "uniform", "fixed", NULL };
@@ -25,15 +20,15 @@ static const char *const think_laws[] = { "exponential", "uniform", "fixed", NUL
 static const char *const randomisations[] = { "none", "seed", "work", "seed,work", NULL };
 
 const struct opt tx_opts[] = {
-	OPT_U64(struct tx_params, users, "users", 'u', "N", "1", "users at work at once", .min = 1, .max = USERS_MAX),
+	OPT_U64(struct tx_params, users, "users", 'u', "N", "1", "users at work at once", .min = 1, .max = 100000),
 	OPT_U64(struct tx_params, count, "count", 'c', "N", NULL,
 	        "transactions of each user, or arrivals in all; without it the run lasts --time (60s)", .min = 1,
-	        .max = COUNT_MAX, .is_aside = true),
-	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = IOS_MAX),
-	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = THINK_MAX_NS),
-	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = CPU_MAX_NS),
+	        .max = 1000000000, .is_aside = true),
+	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = 1000000),
+	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = 1000000 * 1e9),
+	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = 1000 * 1e9),
 	OPT_BYTES(struct tx_params, memory_bytes, "memory", 0, "SIZE", "0",
-	          "memory that each user touches in each transaction", .max = MEMORY_MAX),
+	          "memory that each user touches in each transaction", .max = 1000000000),
 	OPT_U64(struct tx_params, processors, "processors", 0, "N", NULL,
 	        "processors for the users' work (default all)", .min = 1, .max = TX_PROCESSORS_MAX),
 	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "seed",
@@ -76,23 +71,9 @@ static int class_name(struct tx_class *c, const char *value, struct err *err)
 	return 0;
 }
 
-static int class_word(struct tx_class *c, const char *key, const char *value, struct err *err)
+/* Most words mean what the options of these names do, for this class alone. */
+static int class_word(struct tx_class *c, struct tx_params *own, const char *key, const char *value, struct err *err)
 {
-	static const struct {
-		const char *key;
-		size_t offset;
-		int (*parse)(const char *text, uint64_t *ret, struct err *err);
-		uint64_t min, max;
-		const char *range;
-	} words[] = {
-		{ "users", offsetof(struct tx_class, users), units_parse_u64, 1, USERS_MAX, "1 to 100000" },
-		{ "count", offsetof(struct tx_class, count), units_parse_u64, 1, COUNT_MAX, "1 to 1000000000" },
-		{ "ios", offsetof(struct tx_class, ios), units_parse_u64, 0, IOS_MAX, "0 to 1000000" },
-		{ "think", offsetof(struct tx_class, think_ns), units_parse_time, 0, THINK_MAX_NS, "0 to 1000000s" },
-		{ "cpu", offsetof(struct tx_class, cpu_ns), units_parse_time, 0, CPU_MAX_NS, "0 to 1000s" },
-		{ "memory", offsetof(struct tx_class, memory_bytes), units_parse_bytes, 0, MEMORY_MAX, "0 to 1GB" },
-	};
-
 	if (value && strcmp(key, "name") == 0)
 		return class_name(c, value, err);
 	for (int i = 0; value && strcmp(key, "law") == 0 && think_laws[i]; i++)
@@ -100,21 +81,12 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 			c->think_law = i;
 			return 0;
 		}
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		struct err why = { 0 };
-		uint64_t v;
-		int r;
+	if (value && str_is_one_of(key, "users count ios think cpu memory")) {
+		int r = opt_parse_one(tx_opts, key, value, own, err);
 
-		if (strcmp(key, words[i].key) != 0 || !value)
-			continue;
-		r = words[i].parse(value, &v, &why);
 		if (r < 0)
-			return err_set(err, r, "--class: %s: %s", key, why.text);
-		if (v < words[i].min || v > words[i].max)
-			return err_set(err, -EINVAL, "--class: %s=%s is out of range; give %s.", key, value,
-			               words[i].range);
-		*(uint64_t *)((char *)c + words[i].offset) = v;
-		return 0;
+			(void)err_prefix(err, "--class");
+		return r;
 	}
 	return err_set(
 		err, -EINVAL,
@@ -122,8 +94,9 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 		key);
 }
 
-static int parse_class(struct tx_class *c, const char *text, struct err *err)
+static int parse_class(const struct tx_params *p, const char *text, struct tx_class *c, struct err *err)
 {
+	struct tx_params own = *p;
 	char copy[256], *save = NULL;
 
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
@@ -134,16 +107,21 @@ static int parse_class(struct tx_class *c, const char *text, struct err *err)
 
 		if (value)
 			*value++ = '\0';
-		r = class_word(c, word, value, err);
+		r = class_word(c, &own, word, value, err);
 		if (r < 0)
 			return r;
 	}
+	c->users = own.users;
+	c->count = own.count;
+	c->ios = own.ios;
+	c->think_ns = own.think_ns;
+	c->cpu_ns = own.cpu_ns;
+	c->memory_bytes = own.memory_bytes;
 	return 0;
 }
 
 int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err)
 {
-	const struct tx_class plain = { "users", p->users, p->count, p->ios, p->think_ns, p->cpu_ns, p->memory_bytes };
 	size_t n = p->classes.n ? p->classes.n : 1;
 
 	if (n > TX_CLASSES_MAX)
@@ -152,11 +130,10 @@ int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *re
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
-		ret[i] = plain;
-		if (!p->classes.n)
-			break;
-		(void)snprintf(ret[i].name, sizeof(ret[i].name), "class %zu", i + 1);
-		r = parse_class(&ret[i], p->classes.v[i], err);
+		ret[i] = (struct tx_class){ .name = "users" };
+		if (p->classes.n)
+			(void)snprintf(ret[i].name, sizeof(ret[i].name), "class %zu", i + 1);
+		r = parse_class(p, p->classes.n ? p->classes.v[i] : "", &ret[i], err);
 		if (r < 0)
 			return r;
 	}
