@@ -237,38 +237,11 @@ void stream_make_cold(struct stream_run *s)
 		result_notice(s->ses->res, "warm", "%" PRIu64 " bytes stayed in the page cache: others use them.", sum);
 }
 
-bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t *ret_written)
+void stream_settle_cache(struct stream_run *s)
 {
-	const struct session *ses = s->ses;
+	double seconds = (double)(s->span.end_ns - s->span.start_ns) * 1e-9;
+	uint64_t start, took;
 
-	*ret_read = *ret_written = 0;
-	for (size_t i = 0; i < ses->ndevs; i++) {
-		struct pagecache_traffic t;
-
-		pagecache_traffic(ses, i, &t);
-		if (t.has_disk && !session_is_first_of_disk(ses, i))
-			continue; /* partitions of one disk have one account */
-		if (!t.has_disk)
-			return false;
-		*ret_read += t.disk_read_bytes;
-		*ret_written += t.disk_written_bytes;
-	}
-	return true;
-}
-
-void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written)
-{
-	struct result *res = s->ses->res;
-	double moved = (double)s->blocks.done_bytes, seconds = (double)(s->span.end_ns - s->span.start_ns) * 1e-9,
-	       share = NAN;
-	uint64_t start, took, now_read, now_written;
-
-	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)
-		share = 1.0 - (double)(s->p->read ? now_read - before_read : now_written - before_written) / moved;
-	/* Reading ahead moves more than was asked for: that is not a negative share. */
-	result_figure(res, "cache_share_ratio",
-	              s->p->read ? "from the page cache" : "only in the page cache at the end", UNIT_RATIO,
-	              fmax(share, 0.0), NULL, 0);
 	if (s->p->read || clock_is_virtual(s->ses->env->clk))
 		return;
 	start = clock_now_ns(s->ses->env->clk);
@@ -276,7 +249,7 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 		if (fdatasync(s->routes.targets[i].fd) < 0)
 			(void)session_fault(s->ses, s->routes.targets[i].name, "flush", 0, 0, -errno);
 	took = clock_now_ns(s->ses->env->clk) - start;
-	result_figure_u64(res, "fsync_ns", "final fsync", UNIT_NS, took);
-	result_figure(res, "synced_bytes_per_s", "rate with the fsync", UNIT_BYTES_PER_S,
-	              moved / (seconds + (double)took * 1e-9), NULL, 0);
+	result_figure_u64(s->ses->res, "fsync_ns", "final fsync", UNIT_NS, took);
+	result_figure(s->ses->res, "synced_bytes_per_s", "rate with the fsync", UNIT_BYTES_PER_S,
+	              (double)s->blocks.done_bytes / (seconds + (double)took * 1e-9), NULL, 0);
 }

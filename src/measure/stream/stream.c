@@ -33,14 +33,10 @@ static int verify(struct stream_run *s, struct err *err)
 
 static int plain(struct stream_run *s, struct err *err)
 {
-	uint64_t disk_read = 0, disk_written = 0;
-	bool has = false;
 	int r;
 
-	if (s->p->mode == STREAM_CACHED) {
+	if (s->p->mode == STREAM_CACHED)
 		stream_make_cold(s);
-		has = stream_disk_bytes(s, &disk_read, &disk_written);
-	}
 	s->blocks.parts_left =
 		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
 	s->report_so_far = stream_figures_so_far;
@@ -50,7 +46,7 @@ static int plain(struct stream_run *s, struct err *err)
 		return r;
 	stream_figures(s, s->p->rate);
 	if (s->p->mode == STREAM_CACHED)
-		stream_settle_cache(s, has, disk_read, disk_written);
+		stream_settle_cache(s);
 	session_checkpoint(s->ses);
 	return s->p->verify && !session_is_over(s->ses) ? verify(s, err) : 0;
 }

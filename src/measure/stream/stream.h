@@ -145,11 +145,8 @@ void stream_close(struct stream_run *s);
 struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req);
 /* --mode=cached: nothing of the targets is in the page cache from before, as far as the kernel does it. */
 void stream_make_cold(struct stream_run *s);
-/* What the disks below the targets have moved so far, each counted once. false: nothing is known of one of them. */
-bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t *ret_written);
-/* --mode=cached: the share of the page cache, and what writing it back takes. before: of stream_disk_bytes() before the
- * run, has: what that said. */
-void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written);
+/* --mode=cached: what writing it back takes. */
+void stream_settle_cache(struct stream_run *s);
 
 /* ---- reserve.c ---- */
 
