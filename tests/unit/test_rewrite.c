@@ -427,24 +427,6 @@ TEST(a_journal_that_others_can_read_or_own_is_refused)
 	(void)journals(true);
 }
 
-TEST(a_journal_of_another_version_is_left_alone)
-{
-	char path[300];
-	struct world w;
-	int fd;
-
-	(void)leave_a_journal(REWRITE, NULL);
-	find_journal(path, sizeof(path));
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	assert_int_equal(pwrite(fd, "1", 1, 7), 1);
-	assert_int_equal(close(fd), 0);
-	world_new(&w, TINY, REWRITE, NULL);
-	assert_int_equal(sim_run(&w.run), -EUCLEAN);
-	assert_non_null(strstr(w.run.err.text, "another version"));
-	world_done(&w);
-	assert_int_equal(journals(true), 1);
-}
-
 /* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing
  * is measured. */
 TEST(a_journal_is_never_written_through_what_has_its_name)
