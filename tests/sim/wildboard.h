@@ -32,6 +32,8 @@ struct wild_case {
 json_t *wild_judge(const struct wild_case *c);
 /* Surfaces of the first of two arms or disks that share the addresses; NaN: there is only one. */
 struct interval wild_arm_surfaces(const struct wild_case *c);
+/* Of a disk with one; NaN: there are several, so that boards count either kind by itself. */
+struct interval wild_disk_surfaces(const struct wild_case *c);
 /* Of `surface`: places that are reported and false; that are there, were scanned and are not reported. How many should
  * be. */
 size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);

@@ -90,6 +90,13 @@ struct interval wild_arm_surfaces(const struct wild_case *c)
 	return (struct interval){ n, n };
 }
 
+struct interval wild_disk_surfaces(const struct wild_case *c)
+{
+	double n = c->g->arm[0] ? (double)NAN : c->p->surfaces;
+
+	return (struct interval){ n, n };
+}
+
 /* Of all of it, or of either part. */
 static bool is_right_count(const struct profile *p, double surfaces)
 {

@@ -556,7 +556,7 @@ const struct wild_figure wild_figures[] = {
 	{ "geometry", "start_sectors_per_track", NULL, size_start, WILD_RATIO, true },
 	{ "geometry", "middle_sectors_per_track", NULL, size_middle, WILD_RATIO, true },
 	{ "geometry", "end_sectors_per_track", NULL, size_end, WILD_RATIO, true },
-	{ "geometry", "surfaces", "surfaces", NULL, WILD_RATIO, true },
+	{ "geometry", "surfaces", NULL, wild_disk_surfaces, WILD_RATIO, true },
 	{ "geometry", "arm_surfaces", NULL, wild_arm_surfaces, WILD_RATIO, true },
 	{ "geometry", "tracks", NULL, tracks, WILD_RATIO, true },
 	{ "geometry", "cylinder_skew_ratio", NULL, cyl_skew, WILD_TURN, true },

@@ -26,6 +26,14 @@ struct idle {
 	struct geo g;
 };
 
+/* Answers stray by so much. */
+static inline void set_noise(struct geo *g, double noise_ns, double period_ns)
+{
+	g->rot.noise_ns = noise_ns;
+	g->rot.period_ns = period_ns;
+	geo_set_looks(g, 1);
+}
+
 static inline struct geo *idle(struct idle *r)
 {
 	memset(r, 0, sizeof(*r));
@@ -35,6 +43,8 @@ static inline struct geo *idle(struct idle *r)
 	r->ses.state = &r->state;
 	r->g.ses = &r->ses;
 	r->g.until_ns = UINT64_MAX;
+	r->g.looks = 1;
+	set_noise(&r->g, 0.0, 1e7);
 	return &r->g;
 }
 

@@ -29,7 +29,7 @@ TEST(a_spindle_that_warms_up_hides_no_layout)
 		{ 121007, { 1e-4, 100 }, 4 },
 		{ 121007, { -1e-4, 1000 }, 4 },
 		{ 121014, { 1e-4, 100 }, 5 },
-		{ 121005, { -1e-5, 500 }, 3 },
+		{ 121005, { -1e-5, 200 }, 3 },
 	};
 
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(drives), 1); i++) {

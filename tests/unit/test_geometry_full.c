@@ -22,7 +22,6 @@ struct rates {
 		lacks_wrong; /* tracks that lack something or hold nothing; rows of the table defects */
 	size_t skews, skews_wrong;
 	double worst_ppm, revolutions, visited, longest_s;
-	double reads; /* before accesses are judged */
 };
 
 static double cell(const struct table *t, size_t row, const char *key)
@@ -461,42 +460,17 @@ TEST_LARGE(what_accesses_say_again_and_again_is_no_evidence)
 	(void)rates_of("few sectors", 354, 1, &any, 0.0);
 }
 
-/* Requests before accesses are judged. */
-struct walk {
-	struct sim *sim;
-	bool is_over;
-	uint64_t reads;
-};
-
-static void count_reads(void *arg, struct session *ses, const char *phase, double done, const char *figure)
-{
-	struct walk *w = arg;
-
-	(void)ses, (void)done, (void)figure;
-	w->is_over = w->is_over || strcmp(phase, "access times") == 0;
-	if (!w->is_over)
-		w->reads = sim_requests(w->sim);
-}
-
 static struct rates rates_of_text(const char *what, const char *text, const char *words)
 {
 	struct rates r = { 0 };
 	cleanup_profile struct profile p = { 0 };
 	struct err err;
-	struct walk walk = { .sim = sim_new() };
-	cleanup_run struct sim_run run = { .sim = walk.sim,
-		                           .m = &measure_geometry,
-		                           .words = words,
-		                           .hooks = { .progress = count_reads, .arg = &walk } };
+	cleanup_run struct sim_run run = { 0 };
 
 	if (profile_parse(&p, "text", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
-	(void)sim_add_disk(walk.sim, &p, "sda");
-	sim_set_contents(walk.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	run = geometry_on(&p, words);
 	judge(&run, &r);
-	r.reads = (double)walk.reads;
 	say(what, &r);
 	assert_nothing_false_is_sure(&r);
 	return r;
@@ -567,21 +541,6 @@ TEST(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider)
 	                      "--tracks sda");
 
 	assert_int_equal(r.tracks_right, r.tracks);
-}
-
-/* Forty zones of one surface: where a track of the next one ends follows from where it begins and how far its sectors
- * are apart. */
-TEST_LARGE(the_end_of_a_track_is_looked_for_where_it_should_be)
-{
-	char text[2048] = ONE_SURFACE "jitter_us 2\ncache_kb 0\n";
-	struct rates r = { 0 };
-
-	for (int i = 0; i < 40; i++)
-		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
-	r = rates_of_text("many zones", text, "--tracks sda");
-	print_message("%.0f reads\n", r.reads);
-	assert_int_equal(r.tracks_right, r.tracks);
-	assert_true(r.reads < 4380.0); /* 4294, and 160 more when it was looked for by halves */
 }
 
 /* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each

@@ -6,7 +6,7 @@
 
 extern const struct measure measure_geometry;
 
-#define HEADS_MOST 32
+#define GEO_HEADS 32
 
 /* The surface that the table has all of [first, end) on; -1: on several, or none. */
 static int head_at(const struct table *t, uint64_t first, uint64_t end)
@@ -28,7 +28,7 @@ static int head_at(const struct table *t, uint64_t first, uint64_t end)
  */
 static bool check_heads(const struct profile *p, size_t *ret_told, size_t *ret_wrong)
 {
-	static uint32_t seen[HEADS_MOST][PROFILE_SURFACES_MAX];
+	static uint32_t seen[GEO_HEADS][PROFILE_SURFACES_MAX];
 	cleanup_run struct sim_run run = ran_on(&measure_geometry, p, "sda");
 	const struct table *t = result_find_table(run.res, "heads");
 	struct sim_disk *sd = sim_find(run.sim, "sda");
@@ -48,7 +48,7 @@ static bool check_heads(const struct profile *p, size_t *ret_told, size_t *ret_w
 		seen[head][place.surface]++;
 		++*ret_told;
 	}
-	for (size_t i = 0; i < HEADS_MOST; i++) {
+	for (size_t i = 0; i < GEO_HEADS; i++) {
 		size_t most = 0, all = 0;
 
 		for (size_t k = 0; k < PROFILE_SURFACES_MAX; k++) {

@@ -158,8 +158,7 @@ TEST(parts_of_a_track_are_one_also_where_an_answer_was_late)
 	struct idle r;
 
 	w.g = (struct geo *)(uintptr_t)idle(&r);
-	r.g.rot.noise_ns = 20e3;
-	r.g.rot.period_ns = 6e6;
+	set_noise(&r.g, 20e3, 6e6);
 	for (int i = 0; i < 8; i++)
 		add_item(&w, 172, 172, 0.22, false);
 	add_item(&w, 19, 169, 0.12, true);
@@ -184,8 +183,7 @@ TEST(parts_of_a_track_are_of_its_own_surface)
 	struct idle r;
 
 	w.g = (struct geo *)(uintptr_t)idle(&r);
-	r.g.rot.noise_ns = 20e3;
-	r.g.rot.period_ns = 11e6;
+	set_noise(&r.g, 20e3, 11e6);
 	for (int i = 0; i < 12; i++)
 		for (int k = 0; k < HEADS; k++) {
 			bool is_cut = i == 6 && k == 2;
@@ -224,8 +222,7 @@ TEST(two_tracks_of_which_one_lacks_some_sectors_are_two)
 		struct idle r;
 
 		w.g = (struct geo *)(uintptr_t)idle(&r);
-		r.g.rot.noise_ns = 20e3;
-		r.g.rot.period_ns = 6e6;
+		set_noise(&r.g, 20e3, 6e6);
 		for (int k = 0; k < 8; k++)
 			add_item(&w, 183, 183, 0.088, false);
 		for (size_t k = 0; k < 3 && between[i].held[k]; k++)
@@ -301,8 +298,7 @@ TEST(pieces_of_runs_do_not_shorten_the_first_look)
 	bool is_found = false;
 
 	w.g = asking(&r);
-	r.g.rot.noise_ns = 16e3;
-	r.g.rot.period_ns = 11e6;
+	set_noise(&r.g, 16e3, 11e6);
 	for (unsigned i = 0; i < 3 * 22; i++)
 		for (size_t k = 0; k < ARRAY_LEN(pieces); k++) {
 			struct geo_run run = pieces[k];

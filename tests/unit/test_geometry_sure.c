@@ -13,8 +13,7 @@ static struct result *defects_in(struct idle *r, struct geo_map *m, struct seque
 
 	r->ses.res = result_new("geometry");
 	r->g.t.block_bytes = 512;
-	r->g.rot.noise_ns = noise_ns;
-	r->g.rot.period_ns = 6e6;
+	set_noise(&r->g, noise_ns, 6e6);
 	m->w = &w;
 	m->o = &s->o;
 	assert_int_equal(geo_defect_rows(m, &err), 0);

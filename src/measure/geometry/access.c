@@ -22,17 +22,13 @@
 #define POINTS        48   /* of a grid over what is possible, made finer so often: */
 #define REFINED       5    /* from 4 revolutions to below the finest deviation */
 #define ASKED         24   /* pairs at most that show how far accesses scatter */
-#define FAR           12.0 /* of the log-likelihood: so much less likely is not looked at again */
 #define ROUNDS        40   /* more than any pair takes: an end for pairs that never settle */
-#define USUAL_ROUNDS  16.0 /* of them, until all is found */
 #define SCATTER_EVERY 3    /* rounds */
 #define FIRST_AIM     0.7  /* revolutions */
 #define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
-#define STUCK_MOST    10   /* accesses of a pair that ended where none can, until it is given up */
-#define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
-#define AIMS          16             /* starts that are tried: the best of them is some hundredths of a sector off */
-#define LAST_AT       0.97           /* of the budget: what was measured until then is judged */
-#define AIM_MET       0.05           /* of a revolution: so far off is not an answer that came in time */
+#define AIMS          16   /* starts that are tried: the best of them is some hundredths of a sector off */
+#define LAST_AT       0.97 /* of the budget: what was measured until then is judged */
+#define AIM_MET       0.05 /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
 	uint64_t distance_tracks;
@@ -79,9 +75,9 @@ static struct border find_border(const struct looks *k, double scatter)
 		fill(k, scatter, low, step, log_of, &most);
 		if (pass + 1 == REFINED || step < scatter / 3.0)
 			break;
-		while (first < last && log_of[first] < most - FAR)
+		while (first < last && log_of[first] < most - GEO_SPEAKS)
 			first++;
-		while (last > first && log_of[last] < most - FAR)
+		while (last > first && log_of[last] < most - GEO_SPEAKS)
 			last--;
 		high = fmin(TURNS_MAX, low + (double)(last + 2) * step);
 		low = fmax(0.0, low + (double)(first - 1) * step);
@@ -177,7 +173,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct looks *looks, 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = 0, to = 0;
 
-		if (pair[i].is_done || pair[i].stuck > STUCK_MOST)
+		if (pair[i].is_done)
 			continue;
 		aim(g, &pair[i], pair[i].aim, &from, &to);
 		offset[2 * m] = from * g->t.block_bytes;
@@ -249,7 +245,7 @@ static void decide(struct geo_pair *pair, const struct looks *looks, size_t n, d
 {
 	for (size_t i = 0; i < n; i++) {
 		struct geo_pair *p = &pair[i];
-		double fine = fmax(fmax(FINE / 2.0, 0.3 / (double)p->to.sectors), FINE_SCATTER * scatter);
+		double fine = fmax(0.3 / (double)p->to.sectors, FINE_SCATTER * scatter);
 		struct border b;
 
 		if (p->is_done)
@@ -258,7 +254,7 @@ static void decide(struct geo_pair *pair, const struct looks *looks, size_t n, d
 		p->access = b.at;
 		p->error = b.error;
 		p->aim = looks[i].n ? b.at : FIRST_AIM;
-		p->is_done = looks[i].n == LOOKS || (looks[i].n > 3 && b.error < fine);
+		p->is_done = looks[i].n + p->stuck == LOOKS || (looks[i].n > 3 && b.error < fine);
 	}
 }
 
@@ -279,7 +275,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 	}
 	*ret_scatter = NAN;
 	for (int k = 0; k < ROUNDS && round.open && r == 0 && !geo_is_over(g); k++) {
-		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, k / USUAL_ROUNDS)),
+		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, 2.0 * k / ROUNDS)),
 		                 "%zu of %zu", n - round.open, n);
 		if (2 * round.hits > round.open)
 			r = forget_pairs(g, pair, n, err);

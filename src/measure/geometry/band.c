@@ -7,19 +7,17 @@
 
 #include "measure/geometry/order.h"
 
-#define COST_LEFT    2.0  /* in units of one odd skew: a track that is not there */
-#define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
-#define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
-#define COST_STUMP   0.5  /* one inside or at its end */
-#define LONE_AHEAD   8    /* tracks of a surface, of which one has the size that one of another size should have */
-#define LACKS_MOST   10   /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MOST    2    /* that many of them in a row may be short by just as much */
-#define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
-#define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
-#define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
-#define COST_STAY    1.0  /* some surfaces go on as before, as their zones end elsewhere */
-#define COST_FIRST   2.0  /* one in the first zone that is unlike others */
-#define COST_SAME    8.0  /* a zone just like the one before */
+#define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
+#define COST_STUMP   0.5 /* one inside or at its end */
+#define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
+#define LONE_MOST    2   /* that many of them in a row may be short by just as much */
+#define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
+#define COST_TAIL                                                                                                    \
+	0.1 /* each but the first of several slots without data, which costs as any track without data that does not \
+	       show */
+#define COST_ODD                                                                                                     \
+	3.0 /* a late answer that looks like a track without data, which is rarer; or a surface that holds more than \
+	       in the zone before, or differs otherwise from the others */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends
@@ -95,12 +93,12 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
 		b->is_doubtful = true;
 		if (b->is_full) {
-			st->cost += COST_LATE;
+			st->cost += COST_ODD;
 			return false;
 		}
 		*jump -= st->jump[c];
-		st->cost += COST_LEFT;
-		st->left_cost += COST_LEFT;
+		st->cost += GEO_COST_TWO;
+		st->left_cost += GEO_COST_TWO;
 		st->left_out++;
 		return true;
 	}
@@ -157,7 +155,7 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
                     uint64_t j)
 {
 	const struct geo_seg *seg = geo_order_at(p->o, t);
-	uint64_t ahead = LONE_AHEAD;
+	uint64_t ahead = GEO_LONG_RUN;
 
 	if (seg->is_odd)
 		return true;
@@ -231,7 +229,7 @@ static uint64_t learned_size(const struct geo_parser *p, const struct geo_band *
 {
 	uint64_t first = geo_order_at(p->o, t)->size, most = first, once = 0;
 
-	for (uint64_t n = 1; n <= LONE_AHEAD && (b->cylinders == 1 || j + n < b->cylinders); n++) {
+	for (uint64_t n = 1; n <= GEO_LONG_RUN && (b->cylinders == 1 || j + n < b->cylinders); n++) {
 		uint64_t next = t + next_of_surface(p, b, k, n), size;
 
 		if (next >= p->o->tracks)
@@ -289,8 +287,8 @@ static void skip_slot(struct geo_parser *p, const struct geo_band *b, struct geo
 {
 	bool is_further = c->slot > b->skip && is_tail;
 
-	st->cost += is_further ? COST_TAIL : COST_LEFT + 1.0;
-	st->left_cost += is_further ? COST_TAIL : COST_LEFT;
+	st->cost += is_further ? COST_TAIL : GEO_COST_TWO + 1.0;
+	st->left_cost += is_further ? COST_TAIL : GEO_COST_TWO;
 	st->left_out++;
 	if (b->cylinders == 1 || b->skip_to + 1 == b->cylinders * p->shape->heads)
 		label_hole(p, b, c->at, c->head); /* else it is at either end of its surface */
@@ -317,7 +315,7 @@ static bool take_slot(struct geo_parser *p, struct geo_band *b, struct geo_state
 	bool is_single = geo_is_single_slot(p, b);
 
 	if (b->extra && c->at == b->extra && c->at + 1 < p->o->tracks) {
-		st->cost += COST_LATE;
+		st->cost += COST_ODD;
 		label(p, b, c->at++, c->head, c->cylinder);
 		c->jump = NAN;
 	}
@@ -472,7 +470,7 @@ double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		if (!size[k])
 			continue;
-		cost += first && size[k] != last && size[k] != first ? COST_FIRST : 0.0;
+		cost += first && size[k] != last && size[k] != first ? GEO_COST_TWO : 0.0;
 		first = first ? first : size[k];
 		last = size[k];
 	}
@@ -502,7 +500,8 @@ double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const u
 			continue;
 		cost += before[k] == after[k] ? 0.0 : COST_ODD;
 	}
-	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;
+	/* Some may go on as before, as their zones end elsewhere. */
+	return differ ? cost + (stay ? 1.0 : 0.0) : GEO_AHEAD;
 }
 
 /*

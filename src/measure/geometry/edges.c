@@ -18,19 +18,10 @@
 #define SPACING_LOOKS 3
 #define SPACING_LEAST 3 /* and that many are known */
 
-#define GRID      9   /* points of a track */
-#define GAPS_MAX  64  /* edges of one survey: all of them fit in one batch of reads */
-#define UP_POINTS 12  /* of a grid in which it is tried whether it can be read upwards */
-#define UP_SHARE  0.7 /* of the points have to come from the media: reading others again costs more than is won */
-#define UP_AGREE  0.9 /* of these: one in ten may be an answer that came late */
-/* Reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won. */
-#define UP_FLUSH 20.0
-#define TOL      5.0 /* deviations of one angle, that g->tol is */
-#define LIKELY                                                                                                      \
-	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads \
-	       more find it */
-#define SAVES    4 /* that many times as wide a gap is searched by that */
-#define NOWHERE  UINT64_MAX
+#define GRID  9  /* points of a track */
+#define STUMP 12 /* points that are enough for a closer look */
+#define UP_SHARE \
+	0.7 /* of the points have to come from the media, in time: reading others again costs more than is won */
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
@@ -39,8 +30,6 @@ struct gap {
 	double low_angle, high_angle;
 	double before, after;       /* spacing in the runs */
 	uint64_t in, out;           /* bisection: in is on the low side, out is not */
-	uint64_t second;            /* where the high side begins, when that is not at out */
-	uint64_t likely, wide;      /* where it is looked for first, and by how much that may be off; 0: nowhere */
 	double in_angle, out_angle; /* of the sectors before and after the edge */
 };
 
@@ -120,17 +109,15 @@ struct grid {
 static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 {
 	double angle[GRID_MAX] = { 0 };
-	size_t seen = 0, agree = 0;
+	size_t agree = 0;
 	int r;
 
-	if (grid->n < UP_POINTS || grid->n > GEO_BATCH || g->p->quick)
+	if (grid->n < STUMP || grid->n > GEO_BATCH || g->p->quick)
 		return 0;
 	r = geo_probe_afresh(g, grid->sector, angle, grid->n, err);
-	for (size_t i = 0; i < grid->n && r == 0; i++) {
-		seen += isfinite(angle[i]);
+	for (size_t i = 0; i < grid->n && r == 0; i++)
 		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol / geo_noise_left(g->looks);
-	}
-	g->ways.is_up_vain = (double)seen < UP_SHARE * (double)grid->n || (double)agree < UP_AGREE * (double)seen;
+	g->ways.is_up_vain = (double)agree < UP_SHARE * (double)grid->n;
 	g->ways.up_agreed += !g->ways.is_up_vain;
 	return r;
 }
@@ -139,7 +126,7 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
  * downwards, too, and forgets behind each point. */
 static bool may_go_up(const struct geo *g)
 {
-	return !g->ways.is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
+	return !g->ways.is_up_vain && (geo_flush_cost(g) < GEO_DEAR || geo_kept_has_below(&g->kept));
 }
 
 /* Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for.
@@ -217,7 +204,7 @@ static size_t find_gaps(const struct geo *g, const struct grid *grid, struct gap
 {
 	size_t n = 0, last = SIZE_MAX; /* last: the even interval before */
 
-	for (size_t i = 0; i + 1 < grid->n && n < GAPS_MAX; i++) {
+	for (size_t i = 0; i + 1 < grid->n && n < GEO_JUMPS; i++) {
 		if (!grid->is_even[i])
 			continue;
 		if (last != SIZE_MAX && last + 1 < i)
@@ -277,39 +264,6 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
 }
 
-/* Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
- * one on. Spacings are by the angles of two sectors. */
-static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
-{
-	double at = (double)begin, error = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		double size = 1.0 / gap[i].before, width = (double)gap[i].low - at;
-
-		if (!(width > size / 2.0) || !(at + size > (double)gap[i].low && at + size < (double)gap[i].high))
-			return;
-		at += size;
-		error = hypot(error, M_SQRT2 * g->tol / TOL * size * size / width);
-		gap[i].likely = (uint64_t)llround(at);
-		gap[i].wide = (uint64_t)ceil(LIKELY * error);
-	}
-}
-
-/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much.
- */
-static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
-{
-	uint64_t low = gap->likely - gap->wide - 1, high = gap->likely + gap->wide;
-
-	if (gap->likely && gap->out - gap->in > SAVES * (high - low)) {
-		if (high > gap->in && high < gap->out)
-			return high;
-		if (low > gap->in && low < gap->out)
-			return low;
-	}
-	return geo_kept_next(&g->kept, gap->in, gap->out, flush);
-}
-
 /* By an angle in a gap; one that could not be read is taken to lie on the low side: the check in the end is what
  * counts. */
 static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double angle, bool want_high)
@@ -326,9 +280,9 @@ static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double
  * where the high side begins. */
 static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
 {
-	uint64_t sector[GAPS_MAX];
-	double angle[GAPS_MAX];
-	size_t which[GAPS_MAX], m = 1;
+	uint64_t sector[GEO_JUMPS];
+	double angle[GEO_JUMPS];
+	size_t which[GEO_JUMPS], m = 1;
 	int r = 0;
 
 	while (r == 0 && m && !geo_is_over(g)) {
@@ -341,7 +295,7 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
 				continue;
 			which[m] = k;
-			sector[m++] = next_sector(g, &gap[k], most > 1 ? 0.0 : flush);
+			sector[m++] = geo_kept_next(&g->kept, gap[k].in, gap[k].out, most > 1 ? 0.0 : flush);
 		}
 		if (m && is_each_alone)
 			r = geo_leave(g, sector[0], err);
@@ -389,22 +343,19 @@ static void add_piece(const struct geo *g, const struct gap *gap, const struct g
 }
 
 /* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
-static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct edges *ret, struct err *err)
+static int resolve(struct geo *g, struct gap *gap, size_t n, struct edges *ret, struct err *err)
 {
-	struct gap first[GAPS_MAX];
-	bool is_open[GAPS_MAX] = { false };
+	struct gap first[GEO_JUMPS];
+	bool is_open[GEO_JUMPS] = { false };
 	int r;
 
 	for (size_t i = 0; i < n; i++)
 		is_open[i] = true;
 	open_gaps(gap, n);
-	if (begin != NOWHERE)
-		foresee(g, gap, n, begin);
 	r = bisect(g, gap, n, is_open, false, err);
 	memcpy(first, gap, n * sizeof(*gap));
 	for (size_t i = 0; i < n; i++) {
 		is_open[i] = !is_high(g, &gap[i], gap[i].out, gap[i].out_angle);
-		gap[i].likely = 0;
 		if (is_open[i]) {
 			gap[i].in = gap[i].out;
 			gap[i].in_angle = gap[i].out_angle;
@@ -445,7 +396,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
                        uint64_t *ret_blind, struct err *err)
 {
 	cleanup_free struct grid *grid = xcalloc(1, sizeof(*grid));
-	cleanup_free struct gap *gap = xcalloc(GAPS_MAX, sizeof(*gap));
+	cleanup_free struct gap *gap = xcalloc(GEO_JUMPS, sizeof(*gap));
 	size_t even = 0;
 	int r;
 
@@ -458,7 +409,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, err);
+	r = resolve(g, gap, find_gaps(g, grid, gap), ret, err);
 	drop_empty(g, ret);
 	return r;
 }
@@ -501,8 +452,6 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
 		put_edges(ret, from, edge[found.n - 1].first >= to ? edge[found.n - 1].first + 1 : to, &found);
 	return r;
 }
-
-#define STUMP 12 /* sectors that are looked at */
 
 /* A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
  * is fine enough for it, but where the sectors of that stretch begin shows. */

@@ -12,17 +12,11 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define BEYOND 4.0 /* deviations: an access that is farther off does not fit */
-/* Of a revolution: of the published curves of seven drives at most 4 in 100 distances are four times as far off. */
-#define ROUGH   0.004
-#define FITS    25                 /* so one of that many accesses may be off, */
-#define CLOSELY 50                 /* or half of them, where what is off may be a sign that another layout is true */
-#define TURNED  (2.0 * GEO_SPEAKS) /* for less nothing is taken to begin elsewhere: a few wrong accesses do as much */
-#define SLOTS   1024               /* begins that are tried: of longer bands only those with another surface */
-#define RIVALS  4                  /* that are out are followed, as one may come back */
-/* Times GEO_SPEAKS, as a few accesses that are wrong in the first look must not decide. */
-#define AT_FIRST     2.0
-#define COLD_LOOKS   2     /* behind which a law is near the one that was found before */
+#define FITS                                                                                                         \
+	25 /* so one of that many accesses may be off, or half of them, where what is off may be a sign that another \
+	      layout is true */
+#define SLOTS        1024  /* begins that are tried: of longer bands only those with another surface */
+#define RIVALS       4     /* that are out are followed, as one may come back */
 #define THOUGHT      40000 /* steps that a law takes as long as, 1 ms, */
 #define THOUGHT_EACH 200   /* and for each access */
 
@@ -33,7 +27,7 @@ bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
 
 bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h)
 {
-	return s->nmade && CLOSELY * h->off <= s->nmade;
+	return s->nmade && 2 * FITS * h->off <= s->nmade;
 }
 
 /* ---- where tracks are under a hypothesis ---- */
@@ -194,7 +188,7 @@ static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, cons
 	memcpy(read, k->seen, k->n * sizeof(*read));
 	shift_bands(k, shape, best, shifted);
 	memcpy(k->seen, shifted, k->n * sizeof(*shifted));
-	if (as_read - law_cost(s, h, k->n) > TURNED) {
+	if (as_read - law_cost(s, h, k->n) > 2.0 * GEO_SPEAKS) { /* a few wrong accesses do as much as less */
 		h->prior += price;
 		h->is_shifted = true;
 	} else {
@@ -262,8 +256,9 @@ static size_t count_off(const struct geo_search *s, const struct geo_hypothesis 
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nmade; i++)
-		n += geo_is_evidence(&h->seen[i]) && !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
-		                                       BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
+		n += geo_is_evidence(&h->seen[i]) &&
+		     !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
+		       GEO_BEYOND * hypot(h->seen[i].error, fmax(2.0 * GEO_MISFIT, s->scatter)));
 	return n;
 }
 
@@ -284,7 +279,7 @@ static void find_laws(struct geo_search *s)
 	for (size_t i = 0; i < s->n && !geo_think(s->g, THOUGHT + s->nmade * THOUGHT_EACH); i++) {
 		struct geo_hypothesis *h = &s->h[i];
 
-		if (s->looks < COLD_LOOKS)
+		if (s->looks < GEO_LOOKS_LEAST) /* behind these a law is near the one that was found before */
 			h->law = geo_law_of(h->seen, s->nmade);
 		else
 			h->law = geo_law_from(h->seen, s->nmade, &h->law, NULL);
@@ -305,7 +300,8 @@ static void find_laws(struct geo_search *s)
 
 void geo_weigh(struct geo_search *s)
 {
-	double most = (s->looks ? 1.0 : AT_FIRST) * GEO_SPEAKS;
+	/* A few accesses that are wrong in the first look must not decide. */
+	double most = (s->looks ? 1.0 : 2.0) * GEO_SPEAKS;
 
 	add_look(s);
 	if (geo_has_thought_enough(s->g))

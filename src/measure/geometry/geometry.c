@@ -22,7 +22,6 @@
 #define WALK_MORE 0.66
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
-#define SOON_PART 0.275
 #define SOON_END  0.4
 #define QUICK_NS  (55 * NS_PER_S) /* a quick run is over within a minute */
 #define LATE_PART 1.5             /* what only computes may go on until then */
@@ -324,7 +323,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
 		return r;
 	session_checkpoint(g->ses);
-	r = timed_walk(w, !g->ses->common->time_ns ? SOON_END : GEO_DEFECTS_AT, err);
+	r = timed_walk(w, !g->ses->common->time_ns ? SOON_END : 1.0 - GEO_DEFECTS_PART, err);
 	g->cost.is_cut = !w->is_whole && !w->is_stuck;
 	if (r < 0 || session_is_over(g->ses)) /* what was read before stays */
 		return r;
@@ -396,7 +395,7 @@ static int walk(struct geo *g, struct err *err)
 		if (g->looks > 1)
 			geo_forget(g);
 	}
-	r = timed_walk(w, g->ses->common->time_ns ? WALK_PART : SOON_PART, err);
+	r = timed_walk(w, g->ses->common->time_ns ? WALK_PART : WALK_PART / 2.0, err);
 	if (r == 0 && !g->ses->common->time_ns && !has_come_again(w))
 		r = timed_walk(w, WALK_PART, err);
 	if (r == 0 && geo_flush_cost(g) > GEO_VERY_DEAR && !has_come_again(w))
@@ -411,6 +410,7 @@ static int look_at_tracks(struct geo *g, struct err *err)
 {
 	int r;
 
+	geo_set_looks(g, 1);
 	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g)));
 	g->spindle.period_ns = g->rot.period_ns;
 	r = rotation_find_ahead(&g->t, &g->rot, &g->is_fua_ahead, err);

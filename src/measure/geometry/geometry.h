@@ -91,11 +91,10 @@ struct geo {
 	struct timed t;
 	struct rotation rot;
 	uint64_t sectors; /* of the target */
-	double tol;       /* angles closer than this are the same */
+	double tol;       /* angles closer than this are the same: five deviations of one */
 	unsigned looks;   /* at each sector: its angle is the middle of that many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
-	uint64_t begin;   /* of a track, where a survey begins at one */
 	struct geo_ways ways;
 	struct geo_kept kept;
 	uint64_t last;      /* sector that was read */
@@ -193,6 +192,7 @@ int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bo
 int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /* Reads elsewhere, so that the drive's cache has nothing any more of what lies between these sectors. */
 int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err);
+#define GEO_BESIDE_BYTES (64u << 20) /* so far away nothing is in the cache by what was read ahead */
 /* All that is known: one of the angles may be of a late answer. */
 void geo_forget(struct geo *g);
 #define GEO_DEAR      12.0  /* reads: so much making the cache forget costs where it is avoided */
@@ -223,14 +223,11 @@ static inline double geo_apart(double a, double b)
 	return d > 0.5 ? 1.0 - d : d;
 }
 
-#define GEO_NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
-#define GEO_NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
-
 /* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what
  * noise is like aside. */
 static inline double geo_near(const struct geo *g)
 {
-	return fmax(GEO_NEAR_LEAST, GEO_NEAR_NOISE * g->rot.noise_ns / g->rot.period_ns);
+	return 1.5 * g->tol;
 }
 
 /* ---- spindle.c ---- */

@@ -20,8 +20,6 @@
 #define SWEEPS 40            /* over the columns, in each round */
 #define STARTS 5             /* times that a change of heads may take, to begin with */
 #define FLOOR  0.0005        /* of a revolution: nothing is known better than that */
-#define MISFIT 0.002         /* so far real arms are off any smooth curve: published curves of seven drives */
-#define DEEP   0.006         /* so far a curve falls at least where it does: three times that */
 #define FALL   200.0         /* of the log-likelihood for each revolution: points of those are off by 0.005 or so */
 #define HEAVY  3.0           /* degrees of freedom of Student's t: a few accesses may be anywhere */
 /* Of a revolution: so much the time of a change of heads differs from drive to drive, and any access of which nothing
@@ -168,7 +166,7 @@ static bool sweep(const struct normal *m, double *column)
 		for (size_t l = 0; l < m->n; l++)
 			left -= l == k ? 0.0 : gram[m->column[l]] * column[m->column[l]];
 		moved = fmax(0.0, left / gram[i]);
-		if (i > 0 && i < HEAD && (left + FALL) / gram[i] < -DEEP)
+		if (i > 0 && i < HEAD && (left + FALL) / gram[i] < -3.0 * GEO_MISFIT)
 			moved = (left + FALL) / gram[i];
 		has_moved |= moved != column[i];
 		column[i] = moved;
@@ -274,10 +272,10 @@ static double cost_of(const struct fit *f, double scale, double misfit)
 
 static void take_better(struct fit *f, struct geo_law *best)
 {
-	double scale = MISFIT, cost;
+	double scale = GEO_MISFIT, cost;
 
-	reweight(f, ROUNDS, MISFIT, true, &scale);
-	cost = cost_of(f, MISFIT, MISFIT);
+	reweight(f, ROUNDS, GEO_MISFIT, true, &scale);
+	cost = cost_of(f, GEO_MISFIT, GEO_MISFIT);
 	if (!(cost < best->cost))
 		return;
 	memcpy(best->column, f->column, sizeof(best->column));
@@ -322,7 +320,7 @@ struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struc
 
 double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_law *law, double scale)
 {
-	static const double misfits[] = { 0.0, 0.0007, MISFIT }; /* what suits a layout best is taken */
+	static const double misfits[] = { 0.0, 0.0007, GEO_MISFIT }; /* what suits a layout best is taken */
 	double least = INFINITY, broad = 0.0;
 	struct fit f;
 
@@ -351,7 +349,7 @@ double geo_law_at(const struct geo_law *law, const struct geo_access *access)
 
 double geo_law_spread(const struct geo_access *seen, size_t n, double scatter)
 {
-	double cost = 0.0, s = fmax(MISFIT, scatter) * fmax(MISFIT, scatter);
+	double cost = 0.0, s = fmax(GEO_MISFIT, scatter) * fmax(GEO_MISFIT, scatter);
 	struct fit f;
 
 	fit_begin(&f, seen, n);

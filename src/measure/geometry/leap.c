@@ -11,11 +11,6 @@
 
 #include "measure/geometry/walk.h"
 
-#define ALIKE_TRACKS                                                                                                  \
-	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or \
-	     smaller */
-#define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
-
 /* Were both answers in time? Other sectors of the two tracks show it, which the drive has not in its cache. If not, the
  * two are read until two readings agree. */
 static int check_late(struct geo *g, const uint64_t *sector, double *angle, double after, struct err *err)
@@ -99,7 +94,7 @@ static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t f
 	for (uint32_t i = 0; i <= run; i++)
 		from += item->run[i].tracks * item->run[i].per_track;
 	r = check_jump(w, from, after, of->jump, NAN, ret_ok, err);
-	if (r == 0 && *ret_ok && of->tracks >= ALIKE_TRACKS)
+	if (r == 0 && *ret_ok && of->tracks >= GEO_LONG_RUN)
 		r = check_jump(w, from - of->per_track, after, of->jump, NAN, ret_ok, err);
 	return r;
 }
@@ -114,7 +109,7 @@ bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo
  * How many. */
 static uint32_t choose_ends(const struct geo *g, const struct geo_item *cycle, uint32_t *ret)
 {
-	uint32_t inner = cycle->nruns - 1, most = inner < INSIDE_FIRST ? inner : INSIDE_FIRST, n = 0;
+	uint32_t inner = cycle->nruns - 1, most = inner < GEO_LONG_RUN ? inner : GEO_LONG_RUN, n = 0;
 	uint32_t often[GEO_RUNS] = { 0 };
 
 	for (uint32_t i = 0; i < inner; i++)
@@ -140,7 +135,7 @@ static uint32_t choose_ends(const struct geo *g, const struct geo_item *cycle, u
 /* Inside of k cycles from w->at on: many places of the one that is new, one place at random of those that are known. */
 static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
-	uint32_t end[INSIDE_FIRST], n = 1;
+	uint32_t end[GEO_LONG_RUN], n = 1;
 	uint64_t which = 0;
 	int r = 0;
 
@@ -202,7 +197,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		r = check_inside(w, l, k, ret_ok, err);
 		if (*ret_ok)
 			r = check_whole(w, l->inside, edge, ret_ok, err);
-	} else if (*ret_ok && k * l->tracks >= ALIKE_TRACKS) {
+	} else if (*ret_ok && k * l->tracks >= GEO_LONG_RUN) {
 		r = check_last(w, l, edge, angle, ret_ok, err);
 	}
 	if (!*ret_ok)

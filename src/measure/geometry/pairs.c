@@ -15,19 +15,17 @@
 #define STRETCH     12000 /* tracks that accesses are tried in, at most */
 #define TURNS       3     /* of all surfaces, as the likeliest layout has them, and: */
 #define STRETCH_FEW 2000  /* the farther from the begin of a zone, the more of it may have been read wrongly */
-#define BORDER      256   /* tracks on both sides of where a surface ends in a zone that is one band */
-#define NEAR_TRACKS 34    /* one more than the most surfaces, and a little */
-#define AIMS        8     /* tries to find whole tracks that are so far apart */
-#define SAME        0.01  /* of their errors: independent ones of twenty accesses are hardly ever so near */
-#define SAMPLED     3000  /* pairs that those are chosen from which distinguish two layouts */
-#define OF_A_KIND   8     /* of them at most, that say the same */
-#define WIDEST      8192  /* tracks: distances farther on add little */
-#define RIVALS      3     /* at a time */
-#define OVER_EDGE   256   /* tracks: more than drives keep spare at the end of a zone, many times */
-#define BEGINS      0.8   /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
-#define FIRST_PAIRS 64    /* of the first look: three or four times each distance that matters */
-#define MORE_PAIRS  40    /* of others */
-#define TELLING     0.75  /* of these, at most, distinguish rivals; the rest may show what is none of them */
+#define BORDER                                                                                                      \
+	256 /* tracks on both sides of where a surface ends in a zone that is one band: many times what is spare at \
+	       its end */
+#define AIMS       8    /* tries to find whole tracks that are so far apart */
+#define SAME       0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
+#define SAMPLED    3000 /* pairs that those are chosen from which distinguish two layouts */
+#define OF_A_KIND  8    /* of them at most, that say the same */
+#define RIVALS     3    /* at a time */
+#define BEGINS     0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
+#define MORE_PAIRS 40   /* of others */
+#define TELLING    0.75 /* of these, at most, distinguish rivals; the rest may show what is none of them */
 
 /* ---- where ---- */
 
@@ -127,7 +125,7 @@ static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
 	for (int k = 0; k < AIMS && distance && distance < s->tracks; k++) {
 		uint64_t room = s->tracks - distance;
 
-		if (add_pair(s, rng_below(&s->g->t.rng, room < NEAR_TRACKS ? room : NEAR_TRACKS), distance))
+		if (add_pair(s, rng_below(&s->g->t.rng, room < (GEO_HEADS + 2) ? room : (GEO_HEADS + 2)), distance))
 			return;
 	}
 }
@@ -138,7 +136,7 @@ static void add_near_pairs(struct geo_search *s)
 {
 	struct rng *rng = &s->g->t.rng;
 
-	for (uint64_t d = 1; d <= NEAR_TRACKS && s->tracks > 2 * d + 1; d++)
+	for (uint64_t d = 1; d <= (GEO_HEADS + 2) && s->tracks > 2 * d + 1; d++)
 		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d - 1), d); k++)
 			;
 }
@@ -177,10 +175,10 @@ static void add_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 
 	s->first = 0;
 	s->tracks = s->o->tracks < 2ull * GEO_RANK_TRACKS ? s->o->tracks : 2ull * GEO_RANK_TRACKS;
-	most = s->tracks / 2 < WIDEST ? s->tracks / 2 : WIDEST;
+	most = s->tracks / 2 < GEO_BAND_MOST ? s->tracks / 2 : GEO_BAND_MOST;
 	for (size_t i = 1; i < fit->n && s->npairs < s->most_pairs / 4; i += fit->n / 6 + 1)
-		if (fit->zone[i].track > OVER_EDGE)
-			(void)add_pair(s, fit->zone[i].track - 1 - rng_below(rng, OVER_EDGE), OVER_EDGE);
+		if (fit->zone[i].track > BORDER)
+			(void)add_pair(s, fit->zone[i].track - 1 - rng_below(rng, BORDER), BORDER);
 	for (size_t i = 0; i < 4ul * GEO_PAIRS && s->tracks > 8; i++) {
 		uint64_t distance = (uint64_t)exp(log((double)most) * rng_double(rng)),
 			 track = rng_below(rng, s->tracks - distance);
@@ -188,7 +186,7 @@ static void add_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 
 		for (size_t k = 1; k < fit->n; k++)
 			is_over |= fit->zone[k].track > track && fit->zone[k].track <= track + distance;
-		if (!is_over || distance >= OVER_EDGE)
+		if (!is_over || distance >= BORDER)
 			(void)add_pair(s, track, distance);
 	}
 }
@@ -248,7 +246,7 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 		m[k] = reporting(s, &c[k]->shape, d[k]);
 	}
 	for (size_t i = 0; i < SAMPLED; i++) {
-		struct sampled v = { .distance = 1 + rng_below(rng, NEAR_TRACKS) };
+		struct sampled v = { .distance = 1 + rng_below(rng, (GEO_HEADS + 2)) };
 
 		if (i % 2)
 			v.distance = d[i / 2 % 2][rng_below(rng, m[i / 2 % 2])];
@@ -371,7 +369,7 @@ double geo_choose_pairs(struct geo_search *s)
 	double most = INFINITY;
 
 	s->npairs = 0;
-	s->most_pairs = s->looks ? MORE_PAIRS : FIRST_PAIRS;
+	s->most_pairs = s->looks ? MORE_PAIRS : GEO_PAIRS;
 	geo_read_first(s, &s->h[0]);
 	if (s->looks == 0) {
 		struct stretch z = longest(s, false);
@@ -432,5 +430,74 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 	}
 	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
 	find_repeated(s);
+	return r;
+}
+
+/* ---- of one surface, or of several with bands longer than what was walked? ---- */
+
+/* Behind a band or two the arm is back where it was. An access over that far takes no longer than one over a third of
+ * it. Tracks behind the walk are not known, but where about they lie is, and a sector's angle can be read. */
+
+/* Accesses over distances up to three times as long. Even the second one behind a return has less than a third of the
+ * way left, whether bands turn back or begin anew: one may be missing. */
+#define A_THIRD    8
+#define CLEARLY    2.0  /* by these; two returns in a row that hide like that: 1 in 2000 */
+#define COARSE     3.0  /* usual errors: that difference is not known */
+#define FAR_BEGINS 0.03 /* of a track that may end anywhere */
+
+/* Which: to the first whole tracks, from farther and farther away up to the end of the disk. */
+static size_t choose_far(struct geo_search *s, bool *ret_is_to_end)
+{
+	const double step = pow(3.0, 1.0 / A_THIRD);
+	struct geo_order *o = s->o;
+	double distance = BORDER;
+	size_t n = 0;
+
+	*ret_is_to_end = false;
+	for (uint64_t t = 0; n < GEO_PAIRS && t < o->tracks; t++) {
+		const struct geo_seg *seg = geo_order_at(o, t);
+		struct geo_pair *p = &s->pair[n];
+
+		if (!geo_is_plain(seg))
+			continue;
+		*p = (struct geo_pair){ .distance = (uint64_t)distance, .begins = FAR_BEGINS };
+		p->to = p->from = (struct geo_spot){ .first = geo_order_first(o, t), .sectors = seg->size };
+		p->from.first += p->distance * seg->size;
+		*ret_is_to_end = p->from.first + seg->size >= s->g->sectors;
+		if (*ret_is_to_end)
+			break;
+		distance *= step;
+		n++;
+	}
+	return n;
+}
+
+int geo_look_far(struct geo_search *s, struct err *err)
+{
+	bool is_to_end, must = false;
+	size_t n, missed = 0;
+	double scatter, errors = 0.0, measured = 0.0;
+	int r;
+
+	s->goes_on = s->o->end == s->g->sectors; /* all surfaces were seen, and none begins as the first did */
+	if (s->goes_on)
+		return 0;
+	n = choose_far(s, &is_to_end);
+	r = geo_shortest(s->g, s->pair, n, GEO_LAYOUT_AT, GEO_CHECK_AT, &scatter, err);
+	s->goes_on = r == 0 && is_to_end && n > A_THIRD;
+	for (size_t i = 0; i < n; i++) {
+		measured += isfinite(s->pair[i].access);
+		errors += isfinite(s->pair[i].access) ? s->pair[i].error : 0.0;
+	}
+	for (size_t i = A_THIRD; i < n && s->goes_on; i++) {
+		const struct geo_pair *p = &s->pair[i], *third = p - A_THIRD + !isfinite(p[-A_THIRD].access);
+		double longer = p->access - third->access, error = hypot(p->error, third->error);
+
+		missed = isfinite(longer) && error * measured < COARSE * errors ? 0 : missed + 1;
+		must |= longer > GEO_BEYOND * error ||
+		        p->distance > s->o->tracks / 2; /* shorter bands show in the walk */
+		s->goes_on = (missed < 2 || p->distance > 2 * GEO_BAND_MOST) &&
+		             (missed || !must || longer > CLEARLY * error);
+	}
 	return r;
 }

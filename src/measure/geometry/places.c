@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A quick look at three places, the start, the middle and the end of the disk: some tracks of each, and what they have
  * in common. */
-#include "measure/geometry/walk.h"
-
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "measure/geometry/walk.h"
 
-#define PLACE_TRACKS 5     /* looked at in each place */
-#define PLACE_MOST   16    /* where no two of those are equal, as each of several surfaces may have tracks of its own */
-#define ALIKE        0.75  /* of each other: no surfaces of one place hold sectors in a more unlike number */
-#define ALIKE_SKEW   0.005 /* of a revolution: so far skews of a kind differ as tracks hold more or less */
-#define ALIKE_LEAST  2     /* of five, and that share of more with ends that are there again */
-#define EDGES_MAX    64    /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
+#define PLACE_TRACKS 5  /* looked at in each place */
+#define PLACE_MOST   16 /* where no two of those are equal, as each of several surfaces may have tracks of its own */
+#define ALIKE_LEAST  2  /* of five, and that share of more with ends that are there again */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate shows sectors per track to within the factor of four that geo_spacing takes */
-#define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
-#define STARTS      4             /* more looks at the start, where none is borne out */
-#define AGAIN_MOST  4             /* part of their tracks, at most, may have ends that are not there again */
-#define SURVEYS     3             /* of a place, until all edges are there when looked at again */
+#define STARTS     4  /* more looks at the start, where none is borne out */
+#define AGAIN_MOST 4  /* part of their tracks, at most, may have ends that are not there again */
+#define SURVEYS    3  /* of a place, until all edges are there when looked at again */
 
 struct track_row {
 	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
@@ -75,7 +71,7 @@ static const struct place places[] = {
 };
 
 struct skews {
-	double v[3 * EDGES_MAX];
+	double v[3 * GEO_JUMPS];
 	size_t n;
 };
 
@@ -108,8 +104,8 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 	}
 	for (size_t i = 0; i < n; i++) {
 		all += !track[i].is_doubtful;
-		alike += !track[i].is_doubtful && (double)track[i].per_track >= ALIKE * (double)best &&
-		         (double)best >= ALIKE * (double)track[i].per_track;
+		alike += !track[i].is_doubtful && (double)track[i].per_track >= GEO_PIECE * (double)best &&
+		         (double)best >= GEO_PIECE * (double)track[i].per_track;
 	}
 	return *ret_votes >= least && alike >= ALIKE_LEAST && alike * 2 > all && all * PLACE_TRACKS >= n * ALIKE_LEAST
 	               ? best
@@ -119,7 +115,7 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 /* Where the rate of a place is taken: not in it, as the cache would answer for all of it afterwards. */
 static uint64_t beside(const struct geo *g, uint64_t sector)
 {
-	uint64_t size = g->t.target->size_bytes, apart = size / 16 < RATE_BESIDE ? size / 16 : RATE_BESIDE;
+	uint64_t size = g->t.target->size_bytes, apart = size / 16 < GEO_BESIDE_BYTES ? size / 16 : GEO_BESIDE_BYTES;
 	uint64_t place = sector * g->t.block_bytes;
 
 	if (place < size / 4 * 3)
@@ -140,6 +136,43 @@ int geo_place_spacing(struct geo *g, uint64_t sector, double *ret_per_track, str
 	return geo_spacing(g, sector, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, ret_per_track, err);
 }
 
+static void judge(const struct geo *g, struct geo_edge *e, double jump)
+{
+	if (isnan(jump))
+		return;
+	/* First of all: what was taken for a jump once, by an answer that was late, may be as near to none as to
+	 * itself. */
+	if (geo_apart(jump, 0.0) < geo_near(g))
+		e->is_unsure = true;
+	else if (geo_apart(jump, e->jump) >= geo_near(g))
+		e->jump = jump;
+}
+
+/* Looks at both sides of each edge once more; how many are not edges. Those are unsure from then on. */
+static int confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err)
+{
+	uint64_t first[GEO_JUMPS];
+	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
+	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is not an edge that was found */
+	int r = 0;
+
+	*ret_wrong = 0;
+	for (size_t at = from; at < n && r == 0; at += GEO_JUMPS) {
+		size_t m = n - at < GEO_JUMPS ? n - at : GEO_JUMPS;
+
+		for (size_t i = 0; i < m; i++) {
+			first[i] = edge[at + i].first;
+			spacing[i] = edge[at + i].after;
+		}
+		r = geo_read_jumps(g, first, spacing, m, jump, err);
+		for (size_t i = 0; i < m && r == 0; i++)
+			judge(g, &edge[at + i], jump[i]);
+	}
+	for (size_t i = from; i < n; i++)
+		*ret_wrong += edge[i].is_unsure;
+	return r;
+}
+
 static int survey_place(struct geo *g, double at, double per_track, unsigned tracks, struct geo_edge *edge,
                         size_t *ret_n, struct err *err)
 {
@@ -154,7 +187,7 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
 		if (k)
 			geo_forget(g);
 		edge[0] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
-		r = geo_survey(g, from, span, per_track, edge + head, EDGES_MAX - 1, &n, err);
+		r = geo_survey(g, from, span, per_track, edge + head, GEO_JUMPS - 1, &n, err);
 		*ret_n = n + head;
 		if (r == 0 && n && head)
 			edge[0].after = edge[1].before;
@@ -162,9 +195,117 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
 		if (geo_near(g) > GEO_NOISY)
 			geo_forget(g);
 		if (r == 0)
-			r = geo_confirm(g, edge, *ret_n, &wrong, err);
+			r = confirm(g, edge, *ret_n, &wrong, err);
 	}
 	return r;
+}
+
+/* ---- sectors that nobody can address ---- */
+
+/* Sectors that a track has and nobody can address: spares at its end. Seen from the ends of tracks alone they belong
+ * to the skew. But the sectors that can be read are only as wide as their track has room for: over n of them the angle
+ * grows by n parts of a whole track. One pair of sectors says that as well as noise lets it; many pairs of several
+ * tracks together say it to a fraction of a sector. */
+
+/* Of all tracks: one batch, as each time that a track is read again takes reads elsewhere before. */
+#define PAIRS (GEO_BATCH / 2)
+/* Of a track: pairs begin so far from its ends at least, so that no angle strays over a whole turn. */
+#define APART   0.06
+#define REACH   0.25 /* of it: no pair is closer together than half of a track, where it says little */
+#define FINE    0.2  /* of a sector: a standard error by which one sector more or less is certain */
+#define NEAR    0.4  /* so near must the mean be to a whole number */
+#define SURE    3.0  /* deviations */
+#define FEWEST  10   /* pairs */
+#define LARGEST 256  /* sectors of a track: larger ones, which later drives have, spare nothing in each */
+
+struct spare {
+	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
+	                       does not hide them */
+	uint64_t sectors, most; /* the nearest whole number; there may be that many */
+	bool is_sure;
+};
+
+struct pair {
+	uint64_t low, high;
+};
+
+/* Of each track in turn, from its ends inwards. */
+static size_t choose(const struct geo_track *track, size_t n, uint64_t size, struct pair *ret)
+{
+	uint64_t first = (uint64_t)(APART * (double)size), room = (uint64_t)(REACH * (double)size) - first, step;
+	size_t usual = 0, m = 0, each;
+
+	for (size_t i = 0; i < n; i++) {
+		if (track[i].sectors != size || track[i].per_track != size || track[i].is_doubtful)
+			continue;
+		if (track[i].is_sure) /* the spacing alone shows it already */
+			return 0;
+		usual++;
+	}
+	each = usual ? PAIRS / usual : 0;
+	step = each && room > each ? room / each : 1;
+	for (size_t i = 0; i < n; i++) {
+		if (track[i].sectors != size || track[i].per_track != size || track[i].is_doubtful)
+			continue;
+		for (uint64_t k = 0; k < each && k * step < room; k++)
+			ret[m++] = (struct pair){ track[i].first + first + k * step,
+				                  track[i].first + size - 1 - first - k * step };
+	}
+	return m;
+}
+
+static double angle_of(const uint64_t *sector, const double *angle, size_t n, uint64_t wanted)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sector[i] == wanted)
+			return angle[i];
+	return NAN;
+}
+
+/* Will it show them, by the noise of the rotation, which is of what is best? Else the reads are better spent on the
+ * walk, as where the cache has to forget all behind each few of them. */
+static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
+{
+	return size <= LARGEST && !(geo_kept_has_below(&g->kept) && geo_flush_cost(g) > GEO_VERY_DEAR) &&
+	       1.2533 * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) < FINE / 2.0;
+}
+
+/* Of the tracks of that size, which show no missing sectors. */
+static int find_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct spare *ret,
+                      struct err *err)
+{
+	struct pair pair[PAIRS];
+	uint64_t sector[GEO_BATCH];
+	double angle[GEO_BATCH], more[PAIRS];
+	size_t m = choose(track, n, size, pair), seen = 0;
+	struct summary s;
+	int r;
+
+	*ret = (struct spare){ .error = INFINITY };
+	if (m < FEWEST || !is_worth_it(g, size, m))
+		return 0;
+	for (size_t i = 0; i < m; i++) {
+		sector[2 * i] = pair[i].low;
+		sector[2 * i + 1] = pair[i].high;
+	}
+	qsort(sector, 2 * m, sizeof(sector[0]), geo_down);
+	r = geo_probe(g, sector, angle, 2 * m, err);
+	for (size_t i = 0; i < m && r == 0; i++) {
+		double turn = geo_frac(angle_of(sector, angle, 2 * m, pair[i].high) -
+		                       angle_of(sector, angle, 2 * m, pair[i].low));
+
+		if (turn > REACH)
+			more[seen++] = (double)(pair[i].high - pair[i].low) / turn - (double)size;
+	}
+	geo_forget(g); /* one of that many is late, now and then, and what comes next would stand on it */
+	if (r < 0 || seen < FEWEST || !summary_of(more, seen, &s))
+		return r;
+	ret->more = s.median;
+	ret->error = summary_median_error(&s);
+	ret->sectors = (uint64_t)fmax(0.0, round(s.median));
+	ret->is_sure = ret->error < FINE && fabs(s.median - (double)ret->sectors) < NEAR;
+	ret->most = (uint64_t)fmax(0.0, round(s.median + SURE * ret->error));
+	return 0;
 }
 
 /* They are counted with its skew up to now. */
@@ -176,7 +317,7 @@ static void add_spare(struct geo_track *track, uint64_t sectors)
 }
 
 /* What all places have in common; where it is not known, none is assumed as long as nothing speaks against that. */
-static void note_spare(struct geo *g, const struct geo_spare *spare, size_t n)
+static void note_spare(struct geo *g, const struct spare *spare, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		g->spare = spare[i].is_sure ? spare[i].sectors : g->spare;
@@ -187,7 +328,7 @@ static void note_spare(struct geo *g, const struct geo_spare *spare, size_t n)
 
 /* What was found at a place. */
 struct found {
-	struct geo_track track[EDGES_MAX];
+	struct geo_track track[GEO_JUMPS];
 	size_t n, votes;
 	struct interval all;
 	uint64_t size; /* of most of them; 0: not known */
@@ -197,7 +338,7 @@ struct found {
 static int find_tracks(struct geo *g, double at, double per_track, struct found *f, struct err *err)
 {
 	static const unsigned tracks[] = { PLACE_TRACKS, PLACE_MOST };
-	struct geo_edge edge[EDGES_MAX];
+	struct geo_edge edge[GEO_JUMPS];
 	int r = 0;
 
 	f->size = 0;
@@ -238,7 +379,7 @@ static bool are_most_borne_out(const struct found *f)
 }
 
 /* again: it was looked at before. is_last: what was found is listed, also if it is not borne out. */
-static int look_at(struct geo *g, const struct place *p, bool again, bool is_last, struct geo_spare *spare,
+static int look_at(struct geo *g, const struct place *p, bool again, bool is_last, struct spare *spare,
                    struct skews *skews, struct err *err)
 {
 	struct found f = { .all = { NAN, NAN } };
@@ -250,7 +391,7 @@ static int look_at(struct geo *g, const struct place *p, bool again, bool is_las
 	if (again && !are_most_borne_out(&f))
 		f.size = 0;
 	if (f.size)
-		r = geo_spare(g, f.track, f.n, f.size, spare, err);
+		r = find_spare(g, f.track, f.n, f.size, spare, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < f.n && spare->is_sure && spare->sectors; i++)
@@ -283,7 +424,7 @@ static bool is_known(const struct geo *g, const struct place *p)
 /* Of the skews that are about the middle one, as those to the next cylinder are among those to the next surface. */
 static void report_skew(struct geo *g, struct skews *skews)
 {
-	double middle = stats_median(skews->v, skews->n), near = geo_near(g) + ALIKE_SKEW;
+	double middle = stats_median(skews->v, skews->n), near = geo_near(g) + GEO_LIKE_SKEW;
 	struct interval ci;
 	size_t n = 0;
 
@@ -300,7 +441,7 @@ static void report_skew(struct geo *g, struct skews *skews)
 
 int geo_look_at_places(struct geo *g, struct err *err)
 {
-	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
+	struct spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
 	int starts = !g->p->quick && geo_near(g) > GEO_NOISY ? STARTS : 0, r = 0;
 	size_t seen = 0;

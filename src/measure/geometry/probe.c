@@ -14,16 +14,12 @@
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
 #define TRIES     5    /* that bring nothing, with twice as many reads elsewhere each time */
 #define FUA_LOOKS 20   /* so often: where nothing is stored all comes back at once */
-#define FUA_TRIES 2    /* the same with FUA, until it is asked whether that is obeyed any more */
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
-#define ROUNDS 16
-/* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
-#define BESIDE_BYTES  (64u << 20)
-#define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
-#define AWAY_LEAST    20 /* tracks, and some of that many more: near, but hardly ever twice in the same place */
+#define ROUNDS        16
+#define TOL_LEAST     8e-6 /* of a revolution: what rounding of times and of the period does */
+#define STREAM_TRACKS 2    /* so far ahead a drive reads on instead of going there anew */
+#define AWAY_LEAST    20   /* tracks, and some of that many more: near, but hardly ever twice in the same place */
 #define AWAY          2000
-#define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, taken for seen each way before any was */
-#define PAIR_HITS     1.0
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
 #define READINGS      5    /* of one sector, until two agree */
@@ -31,12 +27,9 @@
 /* Of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less). */
 #define LOOKS_FROM   0.04
 #define LOOKS_WANTED 0.03 /* so far they may */
-/* The same where all looks but the first take very many reads elsewhere before: most skews stand out. */
-#define LOOKS_DEAR 0.06
 /* Of a revolution: where looking again is cheap as well, that outvotes an answer that came late, and skews stand out
  * from each other. */
 #define LOOKS_CHEAP 0.02
-#define TOL_LEAST   4e-6 /* of a revolution: what the clock resolves */
 #define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
 
 struct angle_row {
@@ -119,8 +112,9 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 		end = offsets[i] > end ? offsets[i] : end;
 		access[i] = NAN;
 	}
-	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
-	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
+	/* The next tracks that are looked at are not to be in the cache by reads elsewhere. */
+	first = first > GEO_BESIDE_BYTES ? first - GEO_BESIDE_BYTES : 0;
+	end = g->t.target->size_bytes - end > GEO_BESIDE_BYTES ? end + GEO_BESIDE_BYTES : g->t.target->size_bytes;
 	if (r == 0 && lead)
 		r = geo_read_elsewhere(g, way, lead, first, end, &ns, err);
 	if (r == 0)
@@ -296,7 +290,7 @@ static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles
 		tries += r == 1;
 		lead = r == 1 ? geo_more_lead(g, lead) : 0;
 		if (r == 1)
-			r = g->t.fua && tries == FUA_TRIES ? look_at_fua(g, sectors[0], err) : 0;
+			r = g->t.fua && tries == 2 ? look_at_fua(g, sectors[0], err) : 0;
 	}
 	return r;
 }
@@ -321,7 +315,8 @@ double geo_noise_left(unsigned looks)
 
 unsigned geo_looks(double near, double flush)
 {
-	double wanted = flush > GEO_VERY_DEAR ? LOOKS_DEAR : LOOKS_WANTED;
+	/* Where all looks but the first take very many reads elsewhere before: most skews stand out. */
+	double wanted = flush > GEO_VERY_DEAR ? 2.0 * LOOKS_WANTED : LOOKS_WANTED;
 	unsigned looks = 1;
 
 	if (near <= (flush > GEO_DEAR ? LOOKS_FROM : LOOKS_CHEAP))
@@ -394,7 +389,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 
 double geo_hit_share(const struct geo *g, bool is_up)
 {
-	return (g->ways.way[is_up].hits + PAIR_HITS) / (g->ways.way[is_up].pairs + PAIR_PAIRS);
+	return (g->ways.way[is_up].hits + 1.0) / (g->ways.way[is_up].pairs + 2.0); /* Laplace's rule */
 }
 
 int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)

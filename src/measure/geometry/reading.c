@@ -18,10 +18,9 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define COST_ZONE  2.0   /* in units of one odd skew; a zone changes two, the one into it and the one behind */
-#define AHEAD      8.0   /* of cost: a way to read the sequence that is behind by so much is given up */
-#define WAYS       64    /* that are kept, and beside them: */
-#define WHOLE_WAYS 32    /* that a whole band brought farther than others, which costs more, however good they are */
+#define WAYS                                                                                                         \
+	64 /* that are kept, and beside them half as many that a whole band brought farther than others, which costs \
+	      more, however good they are */
 #define LOOK_EVERY 20000 /* slots that are matched, 0.3 ms: then it is asked whether a reading may go on */
 #define STEP       64    /* what a step of it takes beside, in slots */
 #define TAIL       32    /* tracks that the last band of a zone may lack at its end: spare ones */
@@ -68,7 +67,7 @@ struct reading {
 	struct geo_parser p;
 	double limit;   /* ways that cost more are given up */
 	uint64_t avoid; /* no zone begins at this track; 0: any may */
-	struct way way[WAYS + WHOLE_WAYS];
+	struct way way[WAYS + WAYS / 2];
 	size_t n;
 	struct node *node;
 	size_t nnodes, room;
@@ -124,7 +123,7 @@ static void add_way(struct reading *q, const struct way *w)
 				q->way[i] = *w;
 			return;
 		}
-		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
+		if (q->way[i].t >= w->t && q->way[i].st.cost + GEO_AHEAD < w->st.cost)
 			return;
 		if (q->way[i].is_whole != w->is_whole)
 			continue;
@@ -132,7 +131,7 @@ static void add_way(struct reading *q, const struct way *w)
 		if (!worst || q->way[i].st.cost > worst->st.cost)
 			worst = &q->way[i];
 	}
-	if (q->n < ARRAY_LEN(q->way) && alike < (w->is_whole ? WHOLE_WAYS : WAYS))
+	if (q->n < ARRAY_LEN(q->way) && alike < (w->is_whole ? WAYS / 2 : WAYS))
 		q->way[q->n++] = *w;
 	else if (worst && w->st.cost < worst->st.cost)
 		*worst = *w;
@@ -164,7 +163,7 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 		/* Less than a band in front of all shows no sizes, unless all surfaces hold less behind it. */
 		if (odd > 0.0 && q->p.shape->band > 1 && z->track == 0 && !z->bands)
 			odd = fmax(odd, geo_odd_first_sizes(&q->p, b->size));
-		ret->st.cost += COST_ZONE + odd;
+		ret->st.cost += GEO_COST_TWO + odd;
 		*z = (struct geo_fit_zone){ .track = from->t,
 			                    .first = geo_order_first(q->p.o, from->t),
 			                    .cylinder = from->cylinder };
@@ -298,7 +297,7 @@ static double most_behind(const struct reading *q, const struct way *from)
 
 	for (size_t i = 0; i < q->n && q->p.shape->band; i++)
 		if (q->way[i].t >= farthest)
-			most = fmin(most, q->way[i].st.cost + AHEAD);
+			most = fmin(most, q->way[i].st.cost + GEO_AHEAD);
 	return most;
 }
 
@@ -314,7 +313,7 @@ static void go_on(struct reading *q, const struct way *w)
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
 		(void)go(q, w, 1, 0, head - 1, &ignore);
-	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
+	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? GEO_COST_TWO : 0.0);
 	if (is_whole && (band == 1 || !w->is_new || w->t == 0))
 		return;
 	/* Nothing fits, or at a price: there may be something cheaper. */
@@ -361,10 +360,10 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 
 	while (rival && rival->mark[q->rival_at].t < w->t)
 		q->rival_at++;
-	if (rival && w->st.cost > rival->mark[q->rival_at].cost + AHEAD + GEO_SURE)
+	if (rival && w->st.cost > rival->mark[q->rival_at].cost + GEO_AHEAD + GEO_SURE)
 		return true;
 	for (size_t i = 0; i < q->n; i++)
-		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
+		if (q->way[i].t >= w->t && q->way[i].st.cost + GEO_AHEAD < w->st.cost)
 			return true;
 	return w->st.cost > q->limit;
 }

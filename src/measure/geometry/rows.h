@@ -21,18 +21,14 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 /* The same from what the walk found, of no layout. end: the sector behind the last zone. */
 size_t geo_walk_rows(struct geo_walk *w, uint64_t end);
 
-/* ---- heads.c ---- */
-
-extern const struct field geo_head_fields[];
-
-#define GEO_NOWHERE UINT32_MAX /* no surface that is reported */
+/* ---- map.c ---- */
 
 /* What lies where, as far as a layout is reported and zones are sure. */
 struct geo_map {
 	struct geo_walk *w;
 	struct geo_order *o;
 	const struct geo_layout *layout;
-	uint32_t *head; /* of each track, or GEO_NOWHERE */
+	uint32_t *head; /* of each track, UINT32_MAX: on none that is reported */
 	bool *is_sure;  /* of each zone of the layout */
 	struct geo_hole *hole;
 	size_t nholes;
@@ -42,15 +38,15 @@ struct geo_map {
 /* Tables heads and defects. */
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
 
-/* ---- defects.c ---- */
+/* What is missing, as far as that is sure. */
+int geo_defect_rows(const struct geo_map *m, struct err *err);
 
-extern const struct field geo_defect_fields[];
+extern const struct field geo_head_fields[], geo_defect_fields[];
 
-#define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something */
-#define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
+#define GEO_DEFECTS_PART                                                                     \
+	0.012 /* of the budget: for a second look at the ends of tracks that lack something; \
+	       * the walk ends before, also where rates are not read */
 
 /* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin
  * or its end? */
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
-/* What is missing, as far as that is sure. */
-int geo_defect_rows(const struct geo_map *m, struct err *err);

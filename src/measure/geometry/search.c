@@ -15,16 +15,13 @@
 #include "measure/geometry/layout.h"
 #include "measure/shared/arms.h"
 
-#define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
-#define LOOKS_MOST  16 /* as pairs are all made by then that show something */
+#define LOOKS_MOST 16 /* as pairs are all made by then that show something */
 /* Of the budget: a look that would end later leaves no time for what comes behind. */
 #define LOOKS_END     0.93
 #define LOOK_THOUGHTS 0.75 /* of all: accesses are weighed, */
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define SURE          8.0  /* of the log evidence: 1 in 3000 */
 #define LIKELY        6.0  /* 1 in 400 */
-/* By accesses alone, where the sequence is in no order, so that what is true may be none of the hypotheses. */
-#define SURE_ALONE (4.0 * SURE)
 /* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
 #define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
@@ -32,9 +29,6 @@
 #define ODD_LIKELIER 20.0
 /* Of the cost of the cheapest reading: so much more is as odd. What explains hardly anything shows hardly anything. */
 #define LEAST_PART 4.0
-/* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
-#define ODD_MOST 20.0
-#define UNSEEN   12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 
 static const char both[] = "The number of surfaces and the layout";
 
@@ -115,7 +109,7 @@ static bool are_bands_unseen(struct geo_search *s)
 	if (best->heads == 1 || best->band == 1)
 		return false;
 	geo_read_first(s, &s->h[0]);
-	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + UNSEEN, NULL, s->fit);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + GEO_SPEAKS, NULL, s->fit);
 	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
 }
 
@@ -147,7 +141,7 @@ static bool is_turned(const struct geo_shape *a, const struct geo_shape *b)
 
 /* What all have in common that are left, that far: minus the log of the odds against it. turning: that heads alternate,
  * or do not; layout: all else. Where there may be one surface, bands longer than half of what was walked are left to
- * accesses to the end of the disk (far.c). */
+ * accesses to the end of the disk (pairs.c). */
 struct common {
 	double surfaces, layout, turning;
 };
@@ -189,7 +183,7 @@ static double sure_of(struct geo_search *s)
 {
 	if (!is_unordered(s))
 		return SURE;
-	return s->h[0].shape.band == 1 ? SURE_ALONE : (double)INFINITY;
+	return s->h[0].shape.band == 1 ? 4.0 * SURE : (double)INFINITY; /* what is true may be none of the hypotheses */
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */
@@ -299,7 +293,8 @@ static int look(struct geo_search *s, struct err *err)
 	int r;
 
 	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
-	if (s->looks >= LOOKS_LEAST && fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
+	if (s->looks >= GEO_LOOKS_LEAST &&
+	    fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;
 		return 0;
 	}
@@ -313,7 +308,7 @@ static bool is_decided(struct geo_search *s)
 {
 	struct common c = s->n ? common_of(s) : (struct common){ 0.0, 0.0 };
 
-	return s->looks >= LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
+	return s->looks >= GEO_LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
 }
 
 /* Is it by accesses only that its tracks are where they are, and its own reading of the sequence has them elsewhere? */
@@ -362,7 +357,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (ret->shape.heads == 1 || !geo_is_counted(&s->h[0]))
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	ret->is_mended = is_mended(s, &s->h[0]);
-	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
+	/* Beyond zones and tracks without data, and 1 for each zone: zones are unclear. */
+	ret->is_messy = ret->fit->cost > ODD_LIKELIER + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
 	if (s->g->ses->devs[0].kind == DEVICE_DISK)
 		r = arms_find(&s->g->t, &s->g->rot, &arms, err);
 	if (r == 0 && ret->shape.heads == 1 && !do_sizes_grow(s->o))

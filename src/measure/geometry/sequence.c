@@ -6,14 +6,12 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
-#define SHORT_BY   40                    /* part of a track: that many sectors may be missing of it */
-#define OFTEN      4                     /* tracks of one size nearby: no accident */
-#define LACKS_PART 5                     /* of a track: so much one may lack that is counted as one (a choice) */
-#define PIECES     4                     /* of a track, at most */
-#define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are not two tracks */
-#define TURNS_BACK (2 * GEO_HEADS)       /* runs of equal tracks that a turn is looked for in: two cylinders */
-#define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first that many */
+#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by OFTEN */
+#define SHORT_BY   40  /* part of a track: that many sectors may be missing of it */
+#define OFTEN      4   /* tracks of one size nearby: no accident */
+#define LACKS_PART \
+	5 /* of a track: so much one may lack that is counted as one; pieces that hold more are not two (a choice) */
+#define PIECES 4 /* of a track, at most */
 
 /* Two tracks in a row of others like them, of which one begins as much too late as the next one seems to be too early:
  * an answer was late. They are as the others. */
@@ -105,7 +103,7 @@ static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 /* Does a track of that size nearby turn by so much up to the next? */
 static bool is_turn_of(const struct geo_order *o, size_t before, uint64_t size, double turn)
 {
-	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
+	for (size_t i = before; i-- > 0 && before - i <= 2 * GEO_HEADS;)
 		if (o->seg[i].size == size && geo_is_plain(&o->seg[i]) && geo_order_same(o, turn, o->seg[i].jump))
 			return true;
 	return false;
@@ -123,7 +121,7 @@ static bool are_pieces(const struct geo_seg *first, const struct geo_seg *end, c
 /* Of the last track in front of those that was whole. */
 static uint64_t usual_size(const struct geo_order *o, size_t before)
 {
-	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
+	for (size_t i = before; i-- > 0 && before - i <= 2 * GEO_HEADS;)
 		if (geo_is_plain(&o->seg[i]))
 			return o->seg[i].size;
 	return 0;
@@ -168,7 +166,7 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 		if (all * 2 < whole)
 			continue;
 		if (!is_turn_of(o, o->n - m, whole, turn)) {
-			if (!are_pieces(first, o->seg + o->n, seg) || (double)all < NEARLY_ALL * (double)whole)
+			if (!are_pieces(first, o->seg + o->n, seg) || all + whole / LACKS_PART < whole)
 				continue;
 			turn = NAN;
 		}
@@ -214,7 +212,7 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	if (whole != next || seg->size <= whole || seg->size >= 2 * whole || !is_no_whole_turn(o, seg, turn))
 		return false;
 	part = (double)(seg->size - whole) / (double)whole;
-	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
+	for (size_t i = o->n; i-- > 0 && o->n - i <= 2 * GEO_HEADS;) {
 		const struct geo_seg *s = &o->seg[i];
 
 		if (s->size != whole || !geo_is_plain(s) || geo_apart(part, s->jump) >= GEO_HIDDEN * o->tol)
@@ -280,7 +278,7 @@ static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
 /* Says of the tracks that layouts are tried on which segments they are in, and what is in front of those. */
 static void number(struct geo_order *o)
 {
-	uint64_t n = o->tracks < NUMBERED ? o->tracks : NUMBERED;
+	uint64_t n = o->tracks < 2 * GEO_RANK_TRACKS ? o->tracks : 2 * GEO_RANK_TRACKS;
 
 	o->of = xcalloc(n + 1, sizeof(*o->of));
 	o->nof = n;

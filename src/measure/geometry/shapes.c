@@ -4,7 +4,9 @@
  * tracks (reading.c), and those that explain them at about the least cost against more. Accesses decide between these
  * (search.c).
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,18 +14,14 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8    /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128  /* all these and their parts, equal ones once */
-#define FEW_TRACKS  1500 /* for a first look, and: */
-/* The best that many of the first look; where nothing shows any, all would be left. */
-#define SECOND_LOOK (6 * GEO_READINGS)
+#define LENGTHS    8    /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX  128  /* all these and their parts, equal ones once */
+#define FEW_TRACKS 1500 /* for a first look, and: */
 /* Of all; the second look is kept enough for each of the few that are left. */
 #define FIRST_THOUGHTS 0.35
 #define FIND_THOUGHTS  0.5
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
-#define MARGIN   6.0 /* of cost: layouts so much dearer than the best are out */
 /* What else is odd of a sequence costs false layouts at times less than the true one. */
 #define DEARER 1.2
 
@@ -73,7 +71,7 @@ static size_t guess_bands(struct ranking *s, uint64_t *ret)
 		length[n++] = length[i] + 1;
 	nbest = most_frequent(length, n, best, LENGTHS, 1);
 	for (size_t i = 0; i < nbest; i++)
-		for (uint64_t k = 1; k <= HEADS_TRIED && m < BANDS_MAX; k++) {
+		for (uint64_t k = 1; k <= GEO_HEADS && m < BANDS_MAX; k++) {
 			bool is_known = best[i] % k != 0 || best[i] / k < 2;
 
 			for (size_t j = 0; j < m && !is_known; j++)
@@ -90,7 +88,7 @@ static double limit(const struct ranking *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		best = fmin(best, s->c[i].cost);
-	return fmin(s->one, best * DEARER + MARGIN);
+	return fmin(s->one, best * DEARER + GEO_SURE);
 }
 
 static void forget_dear_ones(struct ranking *s)
@@ -155,7 +153,7 @@ static void list_shapes(struct ranking *s, struct geo_candidate *all, size_t *n)
 	size_t nbands = guess_bands(s, band + 2) + 2;
 
 	for (size_t i = 0; i < nbands; i++)
-		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
+		for (uint32_t heads = 1; heads <= GEO_HEADS; heads++)
 			for (int way = 0; way < (heads > 1 && band[i] ? 2 : 1); way++)
 				if (heads > 1 || band[i]) {
 					all[*n] = (struct geo_candidate){
@@ -229,7 +227,7 @@ static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint6
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static void find_candidates(struct ranking *s)
 {
-	cleanup_free struct geo_candidate *all = xcalloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
+	cleanup_free struct geo_candidate *all = xcalloc((BANDS_MAX + 2) * 2 * GEO_HEADS, sizeof(*all));
 	uint64_t tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS, few;
 	size_t n = 0, changes;
 
@@ -240,7 +238,8 @@ static void find_candidates(struct ranking *s)
 	n = look(s, all, n, few, INFINITY, few == tracks);
 	geo_may_think(s->g, FIND_THOUGHTS);
 	if (few < tracks)
-		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks, GEO_UNORDERED * (double)changes, true);
+		(void)look(s, all, n < 6 * GEO_READINGS ? n : 6 * GEO_READINGS, tracks, GEO_UNORDERED * (double)changes,
+		           true);
 	forget_dear_ones(s);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
 }
@@ -252,4 +251,77 @@ size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_candidate *ret)
 
 	find_candidates(&s);
 	return s.n;
+}
+
+void geo_report_layout(struct result *res, const struct geo_shape *shape)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+	char text[160];
+
+	if (shape->heads == 1)
+		(void)snprintf(text, sizeof(text), "track after track");
+	else if (shape->band == 1)
+		(void)snprintf(text, sizeof(text), "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, sizeof(text), "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way,
+		               heads);
+	result_figure_text(res, "layout", "layout", text);
+}
+
+/* ---- a zone that is one band may be shorter than a band: the first that is longer shows where its first band ends
+ * ---- */
+
+const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *longest = NULL;
+
+	for (size_t i = 0; i < fit->n; i++)
+		if (!longest || fit->zone[i].tracks > longest->tracks)
+			longest = &fit->zone[i];
+	return longest;
+}
+
+/* The same sizes, as far as both are seen: of one surface alone it may be a zone that another one follows. */
+static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zone *b)
+{
+	size_t seen = 0;
+
+	for (size_t k = 0; k < GEO_HEADS; k++) {
+		if (a->size[k] && b->size[k] && a->size[k] != b->size[k])
+			return false;
+		seen += a->size[k] && b->size[k];
+	}
+	return seen > 1;
+}
+
+uint64_t geo_band_behind(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *z = geo_longest_zone(fit);
+
+	return z && z + 1 < fit->zone + fit->n && has_same_sizes(z, z + 1) ? z->cylinders : 0;
+}
+
+void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l)
+{
+	struct geo_shape longer = l->shape;
+	cleanup_free struct geo_fit *fit = NULL;
+
+	if (l->shape.heads == 1 || l->shape.band || !(longer.band = geo_band_behind(l->fit)))
+		return;
+	fit = xcalloc(1, sizeof(*fit));
+	geo_order_fit_whole(o, &longer, fit);
+	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
+		l->shape = longer;
+		*l->fit = *fit;
+		geo_report_layout(g->ses->res, &l->shape);
+		return;
+	}
+	l->is_reported = false;
+	result_figure_text(g->ses->res, "layout", "layout", NULL);
+	result_notice(
+		g->ses->res, "layout-unknown",
+		"The layout cannot be determined: zones are longer than one band, and where bands end is not clear.");
 }

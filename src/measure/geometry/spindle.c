@@ -14,7 +14,6 @@
 #define FIRST_NS    (2 * NS_PER_S) /* until the anchors are read again, and at least (a choice) */
 #define LONGEST_NS  (15 * NS_PER_S)
 #define FROM        0.01 /* of the disk, where its start is still what it is like */
-#define TO          0.02
 #define FEWEST      5    /* anchors that must be read: a median of fewer is of no use */
 #define SURE        2.5  /* errors of a median: chance alone is that far off once in 80 times */
 #define JUMP        0.1  /* of a revolution: no drift is so quick; the spindle has stood still */
@@ -22,7 +21,6 @@
 #define PULL_PHASE  0.5  /* of what noise explains as well */
 #define PULL_PERIOD 0.15
 #define PARTS       4   /* of the run: the last one shows the speed at its end */
-#define POINTS      4   /* of a part, at least */
 #define LIKE_SERIES 2.0 /* errors of a slope, as what is off comes in waves */
 /* Of the speed: as well as it is known where anchors have stepped on (surfaces differ in sectors). */
 #define SPREAD 3e-7
@@ -35,7 +33,7 @@ void geo_spindle_start(struct geo *g)
 	session_rng(g->ses, 0x5350494eull, &s->rng); /* its own: what is read else does not depend on it */
 	s->every_ns = FIRST_NS;
 	for (size_t i = 0; i < GEO_ANCHORS; i++) {
-		s->anchor[i].sector = (uint64_t)((FROM + (TO - FROM) * rng_double(&s->rng)) * (double)g->sectors);
+		s->anchor[i].sector = (uint64_t)((FROM + FROM * rng_double(&s->rng)) * (double)g->sectors);
 		s->anchor[i].angle = NAN;
 	}
 }
@@ -221,7 +219,7 @@ bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
 	double begin, end, whole, error, ignore;
 	size_t half = s->npoints / 2;
 
-	if (s->npoints < PARTS * POINTS)
+	if (s->npoints < PARTS * PARTS)
 		return false;
 	if (has_drifted(g, ret))
 		return true;

@@ -10,20 +10,64 @@
  * the track with them is surveyed like any that does not fit (edges.c).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/geometry/walk.h"
 
-#define UNIT_RUNS   72  /* runs of a cycle at most */
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES       24  /* of a survey of two or three tracks */
 #define USUAL_RUNS  24  /* the last that many runs of equal tracks */
 #define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
-#define TWO         1.6 /* of the track before: no surface or zone holds so much more */
+#define AGAIN       3   /* times that an item is walked again whose end was none the second time */
+#define AGAIN_ALL   200 /* of the whole walk: where that many ends are none, going back does not end it */
 
-/* ---- what was found ---- */
+/* ---- what was found: items, and the last runs, by which the walk goes on ---- */
+
+/* As the last of the items; its runs are copied. */
+static void add_item(struct geo_walk *w, const struct geo_item *item)
+{
+	if (w->nitems == w->room) {
+		w->room = w->room ? 2 * w->room : 64;
+		w->items = xgrow(w->items, w->room, sizeof(*w->items));
+	}
+	w->items[w->nitems] = *item;
+	w->items[w->nitems].run = xcalloc(item->nruns, sizeof(*item->run));
+	memcpy(w->items[w->nitems++].run, item->run, item->nruns * sizeof(*item->run));
+}
+
+void geo_walk_free(struct geo_walk *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->nitems; i++)
+		free(w->items[i].run);
+	for (size_t i = 0; i < w->nlater; i++)
+		free(w->later[i].run);
+	free(w->items);
+	free(w->later);
+	free(w);
+}
+
+/* Into what the walk goes on by: the last runs. */
+static void remember(struct geo_walk *w, const struct geo_run *run)
+{
+	struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+
+	if (last && geo_same_run(w->g, last, run)) {
+		last->tracks += run->tracks;
+		last->turn = geo_frac(last->turn + run->turn);
+		return;
+	}
+	if (w->nruns == ARRAY_LEN(w->runs)) {
+		memmove(w->runs, w->runs + 1, (ARRAY_LEN(w->runs) - 1) * sizeof(w->runs[0]));
+		w->nruns--;
+	}
+	w->runs[w->nruns++] = *run;
+}
 
 /* Tracks [first, at) as an item of their own, and into memory. */
 static void found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing)
@@ -38,8 +82,16 @@ static void found_run(struct geo_walk *w, uint64_t first, const struct geo_run *
 		                 .run = &one,
 		                 .times = 1 };
 
-	geo_walk_remember(w, run);
-	geo_walk_add(w, &item);
+	remember(w, run);
+	add_item(w, &item);
+}
+
+/* As many turns as there is room for. */
+static void remember_item(struct geo_walk *w, const struct geo_item *item)
+{
+	for (uint64_t k = 0; k < item->times && k <= ARRAY_LEN(w->runs) / item->nruns; k++)
+		for (uint32_t j = 0; j < item->nruns; j++)
+			remember(w, &item->run[j]);
 }
 
 /* ---- runs ---- */
@@ -226,7 +278,6 @@ static int survey_here(struct geo_walk *w, struct err *err)
 	size_t n, m;
 	int r;
 
-	g->begin = first;
 	for (int k = 0; k < 3; k++) {
 		uint64_t span = (uint64_t)(per_track * (2.6 + k));
 
@@ -244,7 +295,7 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		edge[0].after = edge[1].before;
 		m = geo_tracks(g, edge, n + 1, track);
 		/* One that holds so much more is two: an answer that came late hid the end between them. */
-		if (k == 0 && (double)track[0].per_track > TWO * per_track) {
+		if (k == 0 && (double)track[0].per_track > GEO_ROUND * per_track) {
 			geo_forget(g);
 			continue;
 		}
@@ -313,10 +364,8 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 	item.end = w->at;
 	item.times = n;
 	item.tracks = n * l.tracks;
-	for (uint64_t k = 0; k < n && k < 2 * ARRAY_LEN(w->runs) / c + 2; k++)
-		for (size_t i = 0; i < c; i++)
-			geo_walk_remember(w, &item.run[i]);
-	geo_walk_add(w, &item);
+	remember_item(w, &item);
+	add_item(w, &item);
 	return 0;
 }
 
@@ -325,10 +374,130 @@ static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
 	int r = 0;
 
 	*ret_ok = false;
-	for (size_t c = 2; r == 0 && c <= UNIT_RUNS && c < w->nruns && !*ret_ok && !geo_is_over(w->g); c++)
+	for (size_t c = 2; r == 0 && c <= GEO_RUNS && c < w->nruns && !*ret_ok && !geo_is_over(w->g); c++)
 		if (is_cycle(w, c))
 			r = try_cycle(w, c, ret_ok, err);
 	return r;
+}
+
+/*
+ * ---- the second look ----
+ *
+ * Are the ends of items where they were found? An item whose end is none is walked again. What was found behind it is
+ * kept: where the walk meets a begin of it again, all behind it is taken over as far as its ends were seen twice. A
+ * false end does not refute those far behind. Long runs only: single tracks, and cycles of runs, of which only few ends
+ * were looked at, may follow what was mistaken.
+ */
+
+/* Item n is forgotten, and what is behind it is for later. */
+static void go_back(struct geo_walk *w, size_t n)
+{
+	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1;
+
+	w->at = w->items[n].first;
+	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
+	w->later = xgrow(w->later, w->nlater + behind + 1, sizeof(*w->later));
+	memmove(w->later + behind, w->later, w->nlater * sizeof(*w->later));
+	memcpy(w->later, w->items + n + 1, behind * sizeof(*w->later));
+	w->nlater += behind;
+	free(w->items[n].run);
+	w->nitems = n;
+	w->nruns = 0;
+	for (size_t i = first; i < n; i++)
+		remember_item(w, &w->items[i]);
+	geo_forget(w->g);
+}
+
+/* May the walk go on from the begin of that item again? Else it stays, and is reported as unsure. */
+static bool may_go_back(struct geo_walk *w, size_t n)
+{
+	uint64_t first = w->items[n].first;
+
+	w->again = first == w->again_at ? w->again + 1 : 1;
+	w->again_at = first;
+	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
+}
+
+/* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
+ * passed. */
+static int take_later(struct geo_walk *w, struct err *err)
+{
+	uint64_t at = w->at;
+	size_t n = 0;
+
+	while (n < w->nlater && w->later[n].first <= w->at) {
+		struct geo_item *item = &w->later[n];
+
+		if (item->first == w->at) {
+			if (!item->is_confirmed || item->nruns > 1 || item->tracks < GEO_LONG_RUN)
+				break;
+			add_item(w, item);
+			remember_item(w, item);
+			w->at = item->end;
+		}
+		free(item->run);
+		n++;
+	}
+	w->nlater -= n;
+	if (n && w->nlater)
+		memmove(w->later, w->later + n, w->nlater * sizeof(*w->later));
+	if (w->at == at)
+		return 0;
+	w->next_size = (double)w->runs[w->nruns - 1].per_track;
+	return geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
+}
+
+/* Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a
+ * part of a track, cut by an answer that strayed: then its own size says nothing about it. */
+static double spacing_before(const struct geo_walk *w, size_t i)
+{
+	const struct geo_item *item = &w->items[i], *before = i ? item - 1 : NULL;
+	double size = (double)item->run[item->nruns - 1].per_track;
+	double usual = before ? (double)before->run[before->nruns - 1].per_track : 0.0;
+
+	return 1.0 / (item->tracks == 1 && size < GEO_PIECE * usual ? usual : size);
+}
+
+/* A second look at the ends of as many items as fit into one batch, as reading a sector again takes reads elsewhere
+ * before. Behind one whose end is none the walk goes on from its begin again, and what was found behind it is for
+ * later. */
+static int confirm(struct geo_walk *w, struct err *err)
+{
+	uint64_t end[GEO_JUMPS], was = w->at;
+	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
+	size_t which[GEO_JUMPS], n = 0;
+	int r;
+
+	for (size_t i = w->confirmed; i < w->nitems && n < GEO_JUMPS; i++) {
+		if (w->items[i].is_confirmed)
+			continue;
+		end[n] = w->items[i].end;
+		spacing[n] = spacing_before(w, i);
+		which[n++] = i;
+	}
+	r = geo_read_jumps(w->g, end, spacing, n, jump, err);
+	if (r < 0 || geo_is_over(w->g))
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		struct geo_item *item = &w->items[which[i]];
+
+		item->is_unseen = isnan(jump[i]); /* unreadable */
+		item->is_confirmed = !(geo_apart(jump[i], 0.0) < geo_near(w->g));
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct geo_item *item = &w->items[which[i]];
+
+		if (item->is_confirmed)
+			continue;
+		if (may_go_back(w, which[i])) {
+			go_back(w, which[i]);
+			break;
+		}
+		item->is_unsure = item->is_confirmed = true;
+	}
+	while (w->confirmed < w->nitems && w->items[w->confirmed].is_confirmed)
+		w->confirmed++;
+	return w->at != was ? geo_probe_sure(w->g, &w->at, &w->angle, 1, err) : 0;
 }
 
 /* ---- the walk ---- */
@@ -353,7 +522,7 @@ static int one_step(struct geo_walk *w, struct err *err)
 	if (r == 0 && !ok)
 		r = survey_here(w, err);
 	if (r == 0)
-		r = geo_walk_take_later(w, err);
+		r = take_later(w, err);
 	w->per_track = expected_size(w);
 	return r;
 }
@@ -369,7 +538,7 @@ static int begin_anew(struct geo_walk *w, struct err *err)
 	w->g->ways.is_up_vain = true;
 	w->is_stuck = false;
 	if (w->confirmed < w->nitems)
-		r = geo_walk_confirm(w, err);
+		r = confirm(w, err);
 	if (r == 0)
 		r = geo_place_spacing(w->g, w->at, &per_track, err);
 	if (isfinite(per_track))
@@ -399,7 +568,7 @@ int geo_walk_on(struct geo_walk *w, struct err *err)
 		w->is_whole = is_end && w->confirmed == w->nitems;
 		if (w->is_whole)
 			break;
-		r = is_end || w->nitems >= w->confirmed + GEO_CONFIRM ? geo_walk_confirm(w, err) : one_step(w, err);
+		r = is_end || w->nitems >= w->confirmed + GEO_JUMPS ? confirm(w, err) : one_step(w, err);
 		if (w->at > farthest)
 			again = 0;
 		farthest = w->at > farthest ? w->at : farthest;

@@ -29,8 +29,6 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
  */
 #define GEO_JUMPS (GEO_BATCH / 2)
 int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err);
-/* Looks at both sides of each edge once more; how many are not edges. Those are unsure from then on. */
-int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
 
 /* A track as it was found. */
 struct geo_track {
@@ -44,26 +42,14 @@ struct geo_track {
 /* Edges to the tracks between them: pieces with missing sectors between them are joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
 
-/* ---- tracks.c: sectors that nobody can address ---- */
+/* ---- places.c ---- */
 
-struct geo_spare {
-	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
-	                       does not hide them */
-	uint64_t sectors, most; /* the nearest whole number; there may be that many */
-	bool is_sure;
-};
-
-/* What these are of a revolution, in a track with that many sectors beside: the walk has that in its skews. */
+/* What sectors that nobody can address are of a revolution, in a track with that many beside: the walk has that in its
+ * skews. */
 static inline double geo_spare_turn(const struct geo *g, uint64_t size)
 {
 	return size ? (double)g->spare / (double)(size + g->spare) : 0.0;
 }
-
-/* Of the tracks of that size, which show no missing sectors. */
-int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct geo_spare *ret,
-              struct err *err);
-
-/* ---- places.c ---- */
 
 extern const struct field geo_track_fields[];
 
@@ -118,28 +104,8 @@ struct geo_walk {
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };
 
-/* ---- confirm.c ---- */
-
-void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
-/* Into what the walk goes on by: the last runs. */
-void geo_walk_remember(struct geo_walk *w, const struct geo_run *run);
-/* As the last of the items; its runs are copied. */
-void geo_walk_add(struct geo_walk *w, const struct geo_item *item);
-
 #define GEO_LONG_RUN 8    /* tracks of a run that says something by itself */
 #define GEO_PIECE    0.75 /* of the track before: no surface or zone holds so much less */
-
-/* ---- confirm.c ---- */
-
-/* Ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before. */
-#define GEO_CONFIRM 60
-
-/* A second look at the ends of that many items. Behind one whose end is none the walk goes on from its begin again, and
- * what was found behind it is for later. */
-int geo_walk_confirm(struct geo_walk *w, struct err *err);
-/* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
- * passed. */
-int geo_walk_take_later(struct geo_walk *w, struct err *err);
 
 /* ---- leap.c ---- */
 
@@ -170,7 +136,9 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 
 /* ---- steps.c ---- */
 
-#define GEO_NOISY 0.002 /* of a revolution: what is distinguished better than that shows other skews at once */
+#define GEO_LIKE_SKEW 0.005 /* of a revolution: so far skews of a kind differ as tracks hold more or less */
+#define GEO_NOISY     0.002 /* of a revolution: what is distinguished better than that shows other skews at once */
 
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk_on(struct geo_walk *w, struct err *err);
+void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */

@@ -6,9 +6,6 @@
 
 #include "measure/geometry/rows.h"
 
-#define OTHERS       2     /* tracks at the end: a single one may lack sectors */
-#define SIZES_DIFFER 0.005 /* of a revolution: so far skews differ because tracks hold more or less */
-
 const struct field geo_zone_fields[] = {
 	FIELD_U64(struct geo_zone_row, first_byte, UNIT_BYTES, "first byte"),
 	FIELD_U64(struct geo_zone_row, last_byte, UNIT_BYTES, "last byte"),
@@ -165,7 +162,7 @@ static bool is_usual_skew(const struct geo_fit_zone *z, double jump)
 
 	for (size_t i = 1; i < sizeof(usual) / sizeof(usual[0]); i++)
 		for (size_t k = 0; k <= i; k++)
-			if (geo_apart(usual[i] + usual[k], jump) < SIZES_DIFFER)
+			if (geo_apart(usual[i] + usual[k], jump) < GEO_LIKE_SKEW)
 				return true;
 	return false;
 }
@@ -195,7 +192,7 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 }
 
 /* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was
- * seen to be one. */
+ * seen to be one; a single one may lack sectors. */
 static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
 	uint64_t tracks = 0;
@@ -203,8 +200,8 @@ static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zon
 	for (size_t i = w->nitems; i-- > 0 && w->items[i].first > z->first; tracks += w->items[i].tracks)
 		for (uint32_t k = 0; k < w->items[i].nruns; k++)
 			if (geo_has_size(z, w->items[i].run[k].per_track))
-				return tracks >= OTHERS;
-	return tracks >= OTHERS;
+				return tracks > 1;
+	return tracks > 1;
 }
 
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
