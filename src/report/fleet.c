@@ -12,8 +12,7 @@
  * Student's t has as many degrees of freedom as that scale: about 0.7 (n - 1), found by simulation. Where a quarter of
  * the disks are outliers of a figure, it has two kinds of disks, and none of them is called one.
  *
- * An outlier is odd; one that stands on the bad side, and whose own line leans there, too, has become it: worse. The
- * line alone misses those that fall by a step.
+ * An outlier is odd, and no more: that it has become one is seen by its own line or step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +31,6 @@
 #define LIKES_MIN 8 /* disks of one model, for outliers */
 #define RUNS_MIN  3 /* for a trend, as in trend.c */
 #define GROWN     1.5
-#define LEANS     0.01 /* p of an outlier's own line: of two hundred healthy outliers one is called worse */
 
 /* The measurements of a disk, each by the last document that has all of its figures. */
 static bool is_last_whole(const struct fleet_disk *d, size_t i)
@@ -133,24 +131,7 @@ static void look_at_what_was_seen(const struct fleet *f, struct fleet_disk *d)
 struct own_trend {
 	struct fleet *fleet;
 	struct fleet_disk *disk;
-	struct leaning {
-		const struct fleet_disk *disk;
-		const struct figure *figure;
-	} * leaning; /* what gets worse, though not beyond what that many looks find */
-	size_t n;
 };
-
-static bool is_leaning(const struct own_trend *own, const struct fleet_disk *d, const char *measurement,
-                       const char *figure)
-{
-	const struct result *last = fleet_last(d, measurement, 0);
-	const struct figure *f = last ? result_find_figure(last, figure) : NULL;
-
-	for (size_t i = 0; i < own->n; i++)
-		if (own->leaning[i].disk == d && own->leaning[i].figure == f)
-			return true;
-	return false;
-}
 
 static void found_trend(void *arg, const struct trend_row *row)
 {
@@ -159,11 +140,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
 	char text[160];
 
-	if (!f || figure_role(f) != FIGURE_MEASURED)
-		return;
-	if (row->p < LEANS && strcmp(figure_judge(f, row->per_year_percent), "worse") == 0)
-		xappend(own->leaning, own->n, (struct leaning){ own->disk, f });
-	if (strcmp(row->verdict, "worse") != 0)
+	if (!f || figure_role(f) != FIGURE_MEASURED || strcmp(row->verdict, "worse") != 0)
 		return;
 	trend_text(text, sizeof(text), label_or_name(f->label, f->name), row);
 	/* the document's name of it: the row's own is gone when this is shown */
@@ -174,7 +151,6 @@ static void found_trend(void *arg, const struct trend_row *row)
 
 struct outliers {
 	struct fleet *fleet;
-	const struct own_trend *own;
 	double threshold;
 	bool is_counting;
 	/* of the figure in hand, of that many disks: */
@@ -219,18 +195,6 @@ static double chance_of(const struct outliers *o, size_t i, double median, doubl
 	return sd > 0.0 ? 2.0 * (1.0 - stats_t_cdf(off / sd, 0.7 * (n - 1.0))) : off > 0.0 ? 0.0 : 1.0;
 }
 
-static void add_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
-                        double p)
-{
-	struct fleet_disk *disk = &o->fleet->disks[o->disk[i]];
-	bool is_worse = strcmp(figure_judge(f, o->value[i] - median), "worse") == 0 &&
-	                is_leaning(o->own, disk, measurement, f->name);
-
-	fleet_find(o->fleet, disk, is_worse ? FLEET_WORSE : FLEET_ODD, measurement, f->name, p,
-	           "%s: %+.1f %% off the median of %zu of its model%s", label_or_name(f->label, f->name),
-	           100.0 * (o->value[i] - median) / fabs(median), o->n, is_worse ? ", and getting worse" : "");
-}
-
 static void look_at_figure(struct outliers *o, const struct result *like, const struct figure *f)
 {
 	double median, scale, usual;
@@ -258,7 +222,10 @@ static void look_at_figure(struct outliers *o, const struct result *like, const 
 				continue;
 			found += pass == 0;
 			if (pass == 1)
-				add_outlier(o, i, f, like->head.measurement, median, p);
+				fleet_find(o->fleet, &o->fleet->disks[o->disk[i]], FLEET_ODD, like->head.measurement,
+				           f->name, p, "%s: %+.1f %% off the median of %zu of its model",
+				           label_or_name(f->label, f->name),
+				           100.0 * (o->value[i] - median) / fabs(median), o->n);
 		}
 	}
 }
@@ -310,7 +277,7 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 {
 	struct fleet *f = fleet_divide(res, n);
 	struct own_trend own = { .fleet = f };
-	struct outliers o = { .fleet = f, .own = &own, .threshold = threshold, .is_counting = true };
+	struct outliers o = { .fleet = f, .threshold = threshold, .is_counting = true };
 	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own, .scatter = f->scatter };
 
 	o.disk = xcalloc(f->ndisks + 1, sizeof(*o.disk));
@@ -333,7 +300,6 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	for (size_t d = 0; d < f->ndisks; d++)
 		f->disks[d].quiet = quiet_state(&f->disks[d]);
 	fleet_sort(f);
-	free(own.leaning);
 	free(o.disk);
 	free(o.value);
 	return f;
