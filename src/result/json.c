@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "result/build.h"
 
 struct out {
@@ -84,33 +83,19 @@ static void end_line(struct out *o, const char *bracket)
 	o->lines--;
 }
 
+/* All texts of a document are UTF-8, as result_strdup() makes them. */
 static void escaped(struct out *o, const char *text)
 {
 	put(o, "\"", 1);
-	while (*text) {
-		size_t plain = 0, n = utf8_len(text);
-		char code[8];
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
 
-		while ((unsigned char)text[plain] >= ' ' && (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
-		       text[plain] != '\\')
-			plain++;
-		if (plain) {
-			put(o, text, plain);
-			text += plain;
-			continue;
-		}
-		if (*text == '"' || *text == '\\') {
+		if (c == '"' || c == '\\')
 			put(o, "\\", 1);
+		if (c >= ' ' && c != 0x7f)
 			put(o, text, 1);
-		} else if (n == 1) {
-			(void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)*text);
-			puts_(o, code);
-		} else if (n) {
-			put(o, text, n);
-		} else {
-			puts_(o, UTF8_REPLACEMENT);
-		}
-		text += n ? n : 1;
+		else
+			(void)fprintf(o->to, "\\u%04x", (unsigned)c);
 	}
 	put(o, "\"", 1);
 }
