@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/plotaxes.h"
+#include "report/axis.h"
 
 /*
  * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there

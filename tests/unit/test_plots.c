@@ -419,7 +419,8 @@ TEST(axes_have_three_to_twelve_round_ticks_for_any_range)
 		double low = pow(10.0, rng_double(&rng) * 20 - 4), high = low * (1.001 + rng_double(&rng) * 100.0);
 		double first, second;
 
-		axis_init(&a, "x", (enum unit)(i % (UNIT_PER_S + 1)), i % 3 == 0, low, high, false);
+		a = (struct axis){ .unit = (enum unit)(i % (UNIT_PER_S + 1)), .label = "x" };
+		axis_init(&a, i % 3 == 0, low, high, false, false);
 		assert_true(a.low < a.high);
 		assert_true(a.nticks <= 12);
 		if (a.is_log)
