@@ -30,27 +30,13 @@ static const char *value(const struct result *res, const char *name, char *buf)
 	return report_with_unit(buf, VALUE, &scale, v);
 }
 
-static double health(const struct result *res, const char *quantity)
-{
-	const struct table *t = result_find_table(res, "health");
-
-	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *what = table_string_of(t, i, "quantity");
-		double after = table_number_of(t, i, "after");
-
-		if (what && strcmp(what, quantity) == 0)
-			return isnan(after) ? table_number_of(t, i, "before") : after;
-	}
-	return (double)NAN;
-}
-
 /* "WDC WD40EFRX WX31D01, 4.00 TB, 41230 h, 31 C, SATA 6.0 Gbps". */
 static char *disk_line(struct printer *p, const struct result *res)
 {
 	const struct target_info *t = res->ntargets ? &res->targets[0] : NULL;
 	const char *model = t ? target_text(t, "model") : NULL, *serial = t ? target_text(t, "serial") : NULL;
-	double size = t ? target_number(t, "size_bytes") : (double)NAN, hours = health(res, "power_on_hours"),
-	       celsius = health(res, "temperature_celsius");
+	double size = t ? target_number(t, "size_bytes") : (double)NAN, hours = verdict_counter(res, "power_on_hours"),
+	       celsius = verdict_counter(res, "temperature_celsius");
 	const char *of = t ? target_text(t, "serial_of") : NULL;
 	char line[600] = "", amount[32];
 

@@ -57,6 +57,19 @@ static double latest(const struct table *t, size_t row)
 	return isnan(after) ? table_number_of(t, row, "before") : after;
 }
 
+double verdict_counter(const struct result *doc, const char *quantity)
+{
+	const struct table *t = result_find_table(doc, "health");
+
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *what = table_string_of(t, i, "quantity");
+
+		if (what && strcmp(what, quantity) == 0)
+			return latest(t, i);
+	}
+	return (double)NAN;
+}
+
 /* What the disk reports of itself; a check wants that. */
 static void of_health(struct result *signs, const struct result *doc, bool is_check)
 {
@@ -93,18 +106,14 @@ static void of_health(struct result *signs, const struct result *doc, bool is_ch
 
 void verdict_since(struct result *res, const struct result *before)
 {
-	const struct table *now = result_find_table(res, "health"), *then = result_find_table(before, "health");
 	uint64_t grown = 0, compared = 0;
 
-	for (size_t i = 0; now && then && i < now->nrows; i++)
-		for (size_t k = 0; k < then->nrows; k++) {
-			const char *a = table_string_of(now, i, "quantity"), *b = table_string_of(then, k, "quantity");
+	for (size_t k = 0; damage[k]; k++) {
+		double now = verdict_counter(res, damage[k]), then = verdict_counter(before, damage[k]);
 
-			if (!a || !b || strcmp(a, b) != 0 || !is_damage(a))
-				continue;
-			compared++;
-			grown += latest(now, i) > latest(then, k);
-		}
+		compared += !isnan(now) && !isnan(then);
+		grown += now > then;
+	}
 	if (compared)
 		result_figure_u64(res, "damage_since", "counts of damage that rose since an earlier run", UNIT_COUNT,
 		                  grown);

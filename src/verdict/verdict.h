@@ -43,6 +43,8 @@ struct judgement {
  * faults. Of several the worst.
  */
 struct result *verdict_signs(const struct result *const *docs, size_t n);
+/* What the disk counts itself, after the run, or before it where that is not known; NaN: not at all. */
+double verdict_counter(const struct result *doc, const char *quantity);
 /* Figure "damage_since": counts of damage that are higher than in an earlier document of the disk. */
 void verdict_since(struct result *res, const struct result *before);
 
