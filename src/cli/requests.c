@@ -36,48 +36,46 @@ struct requests *requests_new(struct outfile *file)
 	return r;
 }
 
-static void put_string(struct rowlog *l, const char *s)
-{
-	rowlog_text(l, s, strlen(s));
-}
-
 /* RFC 4180: in quotes, with quotes doubled, only when it has to be. */
-static void put_name(struct rowlog *l, const char *s)
+static void put_name(FILE *out, const char *s)
 {
 	if (!strpbrk(s, ",\"\r\n")) {
-		put_string(l, s);
+		(void)fputs_unlocked(s, out);
 		return;
 	}
-	put_string(l, "\"");
-	for (; *s; s++)
-		rowlog_text(l, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-	put_string(l, "\"");
+	(void)putc_unlocked('"', out);
+	for (; *s; s++) {
+		if (*s == '"')
+			(void)putc_unlocked('"', out);
+		(void)putc_unlocked(*s, out);
+	}
+	(void)putc_unlocked('"', out);
 }
 
-static void put_row(struct rowlog *l, const void *row)
+static void put_row(FILE *out, const void *row)
 {
 	const struct row *r = row;
 
-	put_name(l, r->target);
-	put_string(l, ",");
-	put_string(l, io_op_name(r->op));
-	put_string(l, ",");
-	rowlog_u64(l, r->offset_bytes, 1, ',');
-	rowlog_u64(l, r->len_bytes, 1, ',');
+	put_name(out, r->target);
+	(void)putc_unlocked(',', out);
+	(void)fputs_unlocked(io_op_name(r->op), out);
+	(void)putc_unlocked(',', out);
+	rowlog_u64(out, r->offset_bytes, 1, ',');
+	rowlog_u64(out, r->len_bytes, 1, ',');
 	if (r->res >= 0) {
-		rowlog_u64(l, (uint64_t)r->res, 1, ',');
+		rowlog_u64(out, (uint64_t)r->res, 1, ',');
 	} else {
-		put_string(l, ",");
-		put_string(l, err_name(r->res));
+		(void)putc_unlocked(',', out);
+		(void)fputs_unlocked(err_name(r->res), out);
 	}
-	put_string(l, ",");
+	(void)putc_unlocked(',', out);
 	if (r->due_ns == UINT64_MAX)
-		put_string(l, ",");
+		(void)putc_unlocked(',', out);
 	else
-		rowlog_u64(l, r->due_ns, 1, ',');
-	rowlog_u64(l, r->submit_ns, 1, ',');
-	rowlog_u64(l, r->done_ns, 1, '\r');
-	put_string(l, "\n");
+		rowlog_u64(out, r->due_ns, 1, ',');
+	rowlog_u64(out, r->submit_ns, 1, ',');
+	rowlog_u64(out, r->done_ns, 1, '\r');
+	(void)putc_unlocked('\n', out);
 }
 
 /* Only when there is something to write: a run that is refused leaves an older file alone. */

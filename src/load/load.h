@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/rng.h"
 #include "engine/engine.h"
@@ -193,15 +194,14 @@ struct rowlog;
 struct rowlog_form {
 	const char *head; /* first line */
 	size_t row_bytes;
-	/* Gives the row's text to rowlog_text() and rowlog_u64(); in the writing thread. */
-	void (*put)(struct rowlog *log, const void *row);
+	/* Writes the row's text; in the writing thread, which alone has the stream. */
+	void (*put)(FILE *out, const void *row);
 };
 
 /* Writes to fd, which is closed in any case. 0 or negative errno: no thread. */
 int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form);
 void rowlog_add(struct rowlog *log, const void *row);
-void rowlog_text(struct rowlog *log, const char *s, size_t len);
-void rowlog_u64(struct rowlog *log, uint64_t v, unsigned least_digits, char behind);
+void rowlog_u64(FILE *out, uint64_t v, unsigned least_digits, char behind);
 /* Writes what is left, and frees. 0 or negative errno: rows are missing. *ret_waits: how often the loop waited for the
  * writer, because its memory was full; NULL is fine. */
 int rowlog_close(struct rowlog *log, uint64_t *ret_waits);

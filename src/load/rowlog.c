@@ -1,73 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of a running loop as lines of text, without disturbing the loop: it copies a row of some 60 bytes into a block
- * of memory; a thread makes text of full blocks and writes it.
+ * Rows of a running loop as lines of text, without disturbing the loop: it copies a row of some 60 bytes into a ring in
+ * memory; a thread makes text of what stands there and writes it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/xalloc.h"
 #include "load/load.h"
 
-#define BLOCK_ROWS 4096
-#define BLOCKS_MAX \
-	512 /* 2 million rows, about 120 MB: the loop never waited with a million, on any disk for the file */
-#define TEXT_BYTES 65536
-
-struct block {
-	struct block *next;
-	size_t n;
-	uint64_t rows[]; /* their bytes; aligned for any member */
-};
+#define RING_ROWS (1u << 21) /* about 120 MB: the loop never waited with a million, on any disk for the file */
+#define LOOK_NS   (50 * NS_PER_MS)
 
 struct rowlog {
-	int fd, error;
 	struct rowlog_form form;
+	uint64_t rows, waits; /* the loop's */
+	FILE *out;
+	int error; /* the writer's */
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the queues and is_over */
-	pthread_cond_t work, room;
-	struct block *todo, **todo_end, *unused;
-	size_t nblocks;
-	bool is_over;
-	struct block *filling; /* the loop's */
-	uint64_t waits;        /* of the loop for the writer */
-	size_t len;            /* of the text; the writer's */
-	char text[TEXT_BYTES];
+	char *ring;
+	_Atomic uint64_t added, written; /* rows: each is the loop's or the writer's */
+	atomic_bool is_over;
 };
 
-/* ---- the writer's side ---- */
-
-static void flush(struct rowlog *l)
+static void sleep_ns(uint64_t ns)
 {
-	for (size_t at = 0; at < l->len && l->error == 0;) {
-		ssize_t n = write(l->fd, l->text + at, l->len - at);
-
-		if (n < 0 && errno != EINTR)
-			l->error = -errno;
-		else if (n > 0)
-			at += (size_t)n;
-	}
-	l->len = 0;
-}
-
-void rowlog_text(struct rowlog *l, const char *s, size_t len)
-{
-	while (len) {
-		size_t n = len < TEXT_BYTES - l->len ? len : TEXT_BYTES - l->len;
-
-		memcpy(l->text + l->len, s, n);
-		l->len += n;
-		s += n;
-		len -= n;
-		if (l->len == TEXT_BYTES)
-			flush(l);
-	}
+	(void)nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL); /* less is fine */
 }
 
 /* By hand: printf() takes many times as long. */
-void rowlog_u64(struct rowlog *l, uint64_t v, unsigned least_digits, char behind)
+void rowlog_u64(FILE *out, uint64_t v, unsigned least_digits, char behind)
 {
 	char text[21], *end = text + sizeof(text), *p = end;
 
@@ -76,82 +41,42 @@ void rowlog_u64(struct rowlog *l, uint64_t v, unsigned least_digits, char behind
 		*--p = (char)('0' + v % 10);
 		v /= 10;
 	} while (v || end - 1 - p < least_digits);
-	rowlog_text(l, p, (size_t)(end - p));
+	(void)fwrite_unlocked(p, 1, (size_t)(end - p), out); /* the writer asks whether it worked */
 }
 
 static void *writer_run(void *arg)
 {
 	struct rowlog *l = arg;
+	bool is_last;
 
-	(void)pthread_mutex_lock(&l->lock);
-	while (l->todo || !l->is_over) {
-		struct block *b = l->todo;
-
-		if (!b) {
-			(void)pthread_cond_wait(&l->work, &l->lock);
-			continue;
+	do {
+		is_last = l->is_over; /* before the rows are counted */
+		for (uint64_t n = l->added; l->written < n; l->written++) {
+			if (l->error == 0)
+				l->form.put(l->out, l->ring + l->written % RING_ROWS * l->form.row_bytes);
+			if (l->error == 0 && ferror_unlocked(l->out))
+				l->error = -errno;
 		}
-		l->todo = b->next;
-		if (!l->todo)
-			l->todo_end = &l->todo;
-		(void)pthread_mutex_unlock(&l->lock);
-		for (size_t i = 0; i < b->n && l->error == 0; i++)
-			l->form.put(l, (const char *)b->rows + i * l->form.row_bytes);
-		flush(l);
-		(void)pthread_mutex_lock(&l->lock);
-		b->next = l->unused;
-		l->unused = b;
-		(void)pthread_cond_signal(&l->room);
-	}
-	(void)pthread_mutex_unlock(&l->lock);
+		if (!is_last)
+			sleep_ns(LOOK_NS);
+	} while (!is_last);
 	return NULL;
-}
-
-/* ---- the loop's side ---- */
-
-static struct block *block_new(struct rowlog *l)
-{
-	struct block *b = xmust(malloc(sizeof(*b) + BLOCK_ROWS * l->form.row_bytes));
-
-	b->n = 0;
-	l->nblocks++;
-	return b;
-}
-
-/* An empty block: a used one, a new one, or, when there may be no more, the next that the writer has done. */
-static struct block *block_get(struct rowlog *l)
-{
-	struct block *b;
-
-	if (!l->unused && l->nblocks < BLOCKS_MAX)
-		return block_new(l);
-	while (!l->unused) {
-		l->waits++;
-		(void)pthread_cond_wait(&l->room, &l->lock);
-	}
-	b = l->unused;
-	l->unused = b->next;
-	b->n = 0;
-	return b;
-}
-
-static void hand_over(struct rowlog *l)
-{
-	l->filling->next = NULL;
-	*l->todo_end = l->filling;
-	l->todo_end = &l->filling->next;
-	(void)pthread_cond_signal(&l->work);
 }
 
 void rowlog_add(struct rowlog *l, const void *row)
 {
-	memcpy((char *)l->filling->rows + l->filling->n++ * l->form.row_bytes, row, l->form.row_bytes);
-	if (l->filling->n < BLOCK_ROWS)
-		return;
-	(void)pthread_mutex_lock(&l->lock);
-	hand_over(l);
-	l->filling = block_get(l);
-	(void)pthread_mutex_unlock(&l->lock);
+	while (l->rows - l->written == RING_ROWS) {
+		l->waits++;
+		sleep_ns(NS_PER_MS);
+	}
+	memcpy(l->ring + l->rows % RING_ROWS * l->form.row_bytes, row, l->form.row_bytes);
+	l->added = ++l->rows;
+}
+
+static void rowlog_free(struct rowlog *l)
+{
+	free(l->ring);
+	free(l);
 }
 
 int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form)
@@ -159,23 +84,17 @@ int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form)
 	struct rowlog *l = xcalloc(1, sizeof(*l));
 	int r;
 
-	l->fd = fd;
 	l->form = *form;
-	l->todo_end = &l->todo;
-	(void)pthread_mutex_init(&l->lock, NULL);
-	(void)pthread_cond_init(&l->work, NULL);
-	(void)pthread_cond_init(&l->room, NULL);
-	rowlog_text(l, form->head, strlen(form->head));
-	flush(l);
-	l->filling = block_new(l);
+	l->out = xmust(fdopen(fd, "w"));
+	l->ring = xmust(malloc(RING_ROWS * form->row_bytes)); /* it takes memory as it is used */
+	(void)fputs(form->head, l->out);
 	r = host_thread(&l->thread, writer_run, l); /* it gives way to the loop: it is batch work */
 	if (r == 0) {
 		*ret = l;
 		return 0;
 	}
-	free(l->filling);
-	free(l);
-	(void)close(fd); /* nothing but the head is lost */
+	(void)fclose(l->out); /* nothing but the head is lost */
+	rowlog_free(l);
 	return r;
 }
 
@@ -183,23 +102,13 @@ int rowlog_close(struct rowlog *l, uint64_t *ret_waits)
 {
 	int r;
 
-	(void)pthread_mutex_lock(&l->lock);
-	hand_over(l);
 	l->is_over = true;
-	(void)pthread_mutex_unlock(&l->lock);
 	(void)pthread_join(l->thread, NULL); /* of our own thread: cannot fail */
-	if (close(l->fd) < 0 && l->error == 0)
+	if (fclose(l->out) != 0 && l->error == 0)
 		l->error = -errno;
-	for (struct block *b = l->unused, *next; b; b = next) {
-		next = b->next;
-		free(b);
-	}
-	(void)pthread_cond_destroy(&l->work);
-	(void)pthread_cond_destroy(&l->room);
-	(void)pthread_mutex_destroy(&l->lock);
 	if (ret_waits)
 		*ret_waits = l->waits;
 	r = l->error;
-	free(l);
+	rowlog_free(l);
 	return r;
 }

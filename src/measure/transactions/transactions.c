@@ -79,25 +79,25 @@ static int find_users(struct tx_run *r, struct err *err)
 /* ---- --each: a row for every transaction ---- */
 
 /* Not by printf(): it would take the language's decimal point. */
-static void put_fixed(struct rowlog *l, uint64_t v, uint64_t unit, unsigned digits)
+static void put_fixed(FILE *out, uint64_t v, uint64_t unit, unsigned digits)
 {
-	rowlog_u64(l, v / unit, 1, '.');
-	rowlog_u64(l, v % unit, digits, ',');
+	rowlog_u64(out, v / unit, 1, '.');
+	rowlog_u64(out, v % unit, digits, ',');
 }
 
-static void put_row(struct rowlog *l, const void *of)
+static void put_row(FILE *out, const void *of)
 {
 	const struct tx_row *row = of;
 
-	rowlog_u64(l, row->user, 1, ',');
-	rowlog_text(l, row->class_name, strlen(row->class_name));
-	rowlog_text(l, ",", 1);
-	put_fixed(l, row->end_ns, NS_PER_S, 9);
-	put_fixed(l, row->think_ns, NS_PER_S, 9);
-	put_fixed(l, row->response_ns, NS_PER_S, 9);
-	put_fixed(l, (uint64_t)(row->load * 1e6 + 0.5), 1000000, 6);
-	rowlog_u64(l, row->requests, 1, ',');
-	rowlog_u64(l, row->has_fault, 1, '\n');
+	rowlog_u64(out, row->user, 1, ',');
+	(void)fputs_unlocked(row->class_name, out);
+	(void)putc_unlocked(',', out);
+	put_fixed(out, row->end_ns, NS_PER_S, 9);
+	put_fixed(out, row->think_ns, NS_PER_S, 9);
+	put_fixed(out, row->response_ns, NS_PER_S, 9);
+	put_fixed(out, (uint64_t)(row->load * 1e6 + 0.5), 1000000, 6);
+	rowlog_u64(out, row->requests, 1, ',');
+	rowlog_u64(out, row->has_fault, 1, '\n');
 }
 
 int tx_each_open(struct rowlog **ret, int fd, struct err *err)
