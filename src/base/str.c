@@ -2,7 +2,6 @@
 #include "base/str.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define VALUE_BYTES 600 /* a sentence */
@@ -57,4 +56,15 @@ bool str_fill(char *buf, size_t len, const char *pattern, const struct str_sourc
 		str_add(buf, len, "%s", value);
 		pattern += n + 1;
 	}
+}
+
+void str_put_shell_word(FILE *f, const char *word)
+{
+	bool is_plain = *word && !strpbrk(word, " \t\n'\"\\$`*?[]()<>|&;#~!{}");
+
+	(void)fputs(is_plain ? " " : " '", f);
+	for (const char *c = word; *c; c++)
+		(void)(*c == '\'' ? fputs("'\\''", f) : fputc(*c, f));
+	if (!is_plain)
+		(void)fputc('\'', f);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Is the word, which is not empty, one of those with a blank between them? */
 bool str_is_one_of(const char *word, const char *words);
@@ -19,3 +20,5 @@ struct str_source {
 	void *arg;
 };
 bool str_fill(char *buf, size_t len, const char *pattern, const struct str_source *source);
+/* A space and the word, so that a shell takes it as one. */
+void str_put_shell_word(FILE *f, const char *word);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/shell.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "report/html.h"
 #include "report/markup.h"
@@ -287,7 +287,7 @@ static void settings(FILE *out, const struct result *res)
 		return; /* made of documents, not measured */
 	f = xmust(open_memstream(&words, &len));
 	for (size_t i = 0; i < h->argc; i++)
-		shell_put_word(f, h->argv[i]);
+		str_put_shell_word(f, h->argv[i]);
 	(void)xmust(fclose(f) == 0 ? words : NULL);
 	markup(out,
 	       "<h3>To repeat this run</h3><pre>%s --seed=%llu</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">",

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/shell.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "verdict/verdict.h"
@@ -105,7 +104,7 @@ static char *settle_command(const struct verdict_rule *rule, const struct result
 		return NULL;
 	(void)fprintf(f, "platter %s", rule->settle);
 	if (disk)
-		shell_put_word(f, disk);
+		str_put_shell_word(f, disk);
 	(void)fclose(f);
 	return text;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/shell.h"
+#include "base/str.h"
 #include "measure/surface/surface.h"
 
 #define DEAF_MOST 0.01 /* of what was read: rarer than that, what hides is rare */
@@ -63,14 +63,14 @@ static void report_next(struct surface_run *run, const struct next *next)
 	while (i < res->head.argc && strcmp(res->head.argv[i], "surface") != 0)
 		i++;
 	if (i >= res->head.argc)
-		shell_put_word(f, run->ses->devs[0].path);
+		str_put_shell_word(f, run->ses->devs[0].path);
 	for (i++; i < res->head.argc; i++) {
 		bool has_value = false;
 
 		if (is_replaced(next, res->head.argv[i], &has_value))
 			i += has_value;
 		else
-			shell_put_word(f, res->head.argv[i]);
+			str_put_shell_word(f, res->head.argv[i]);
 	}
 	if (fclose(f) == 0)
 		result_figure_text(run->ses->res, "next_command", "to go on", text);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/shell.h"
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
@@ -59,7 +59,7 @@ static void report_next(const struct zones_run *run)
 	(void)fputs(dev->kind == DEVICE_FILE ? "platter zones --full" : "platter surface", f);
 	if (dev->kind != DEVICE_FILE && (l->first_bytes || l->end_bytes + l->align_bytes <= dev->size_bytes))
 		(void)fprintf(f, " --range=%" PRIu64 "-%" PRIu64, l->first_bytes, l->end_bytes);
-	shell_put_word(f, dev->path);
+	str_put_shell_word(f, dev->path);
 	if (fclose(f) == 0)
 		result_figure_text(run->res, "next_command", "to read each block", text);
 }
