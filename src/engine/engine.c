@@ -102,13 +102,6 @@ static int pool_open(struct engine *eng, struct err *err)
 	return 0;
 }
 
-static void add_note(struct engine *eng, const char *text)
-{
-	size_t at = strlen(eng->note);
-
-	(void)snprintf(eng->note + at, sizeof(eng->note) - at, "%s%s", at ? "; " : "", text); /* a cut note will do */
-}
-
 /*
  * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting
  * (no NOWAIT: zram, FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
@@ -215,13 +208,13 @@ static int open_best(struct engine *eng, const struct engine_ops *const *list, c
 
 		if (why) {
 			if (*why)
-				add_note(eng, why);
+				str_list(eng->note, sizeof(eng->note), "; ", "%s", why);
 			continue;
 		}
 		r = open_one(eng, *list, cfg, &refused);
 		if (r == 0)
 			return 0;
-		add_note(eng, refused.text);
+		str_list(eng->note, sizeof(eng->note), "; ", "%s", refused.text);
 	}
 	return err_set(err, r, "No engine could be opened: %s.", eng->note);
 }
@@ -236,8 +229,8 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 			int r = open_one(eng, *list, cfg, err);
 
 			if (r == 0 && is_punting(*list, cfg))
-				add_note(
-					eng,
+				str_list(
+					eng->note, sizeof(eng->note), "; ",
 					"io_uring hands every request for this device to a kernel thread: auto would take another engine");
 			return r;
 		}

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 
@@ -340,13 +341,9 @@ static int uring_open(struct engine *eng, struct err *err)
 		st->batch_max = 1;
 	st->sq_tail = *st->ring.sq.ktail;
 	r = register_buffers(eng, st);
-	if (r < 0) {
-		size_t at = strlen(eng->note);
-
-		(void)snprintf(eng->note + at, sizeof(eng->note) - at, "%sbuffers not registered (%s%s)",
-		               at ? "; " : "", err_name(r),
-		               r == -ENOMEM ? ", see ulimit -l" : ""); /* a cut note will do */
-	}
+	if (r < 0)
+		str_list(eng->note, sizeof(eng->note), "; ", "buffers not registered (%s%s)", err_name(r),
+		         r == -ENOMEM ? ", see ulimit -l" : "");
 	register_files(eng, st);
 	return 0;
 }
