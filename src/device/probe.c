@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a path is. Block devices are found by number (st_rdev), so that links and odd names lead to the same device;
- * sysfs has the rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx,
- * and then it is right.
+ * sysfs has the rest, below a root that may be a dump.
  */
 
 #include <errno.h>
@@ -19,10 +18,6 @@
 #include "device/mounts.h"
 #include "device/ops.h"
 #include "device/steps.h"
-
-#ifndef BLKGETDISKSEQ
-#define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
-#endif
 
 #define SECTOR_BYTES 512u /* of sysfs, whatever the disk has */
 
@@ -190,30 +185,21 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	link_find(dev, root, b);
 }
 
-/* Sizes and limits as the kernel says them about this very device. */
+/* What sysfs does not show, or not of this moment: another medium is seen when the drive is opened. */
 static void ask_kernel(struct device *dev)
 {
 	/* O_NONBLOCK: a drive without a medium answers too. */
 	cleanup_close int fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	unsigned u;
 	uint64_t v;
 	int i;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev)
-		return; /* sysfs has said most of it; opening for the measurement will say why not */
+		return; /* opening for the measurement will say why not */
 	if (ioctl(fd, BLKGETSIZE64, &v) == 0)
 		dev->size_bytes = v;
-	if (ioctl(fd, BLKSSZGET, &i) == 0 && i > 0)
-		dev->logical_block_bytes = (uint32_t)i;
-	if (ioctl(fd, BLKPBSZGET, &u) == 0 && u > 0)
-		dev->physical_block_bytes = u;
-	if (ioctl(fd, BLKALIGNOFF, &i) == 0)
+	if (ioctl(fd, BLKALIGNOFF, &i) == 0) /* -1: sysfs has no sign */
 		dev->queue.alignment_offset_bytes = i;
-	if (ioctl(fd, BLKROGET, &i) == 0 && i != 0)
-		dev->is_read_only = true;
-	if (ioctl(fd, BLKGETDISKSEQ, &v) == 0)
-		dev->diskseq = v;
 	identity_ask(dev, fd);
 }
 

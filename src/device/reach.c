@@ -41,6 +41,7 @@ static bool is_network(const char *fs_type)
 
 struct found {
 	const char *root;
+	const struct mounts *mounts;
 	enum reach reach;
 	char how[32];
 };
@@ -71,15 +72,10 @@ static void judge(struct found *f, const struct sys_block *b)
 	}
 	if (strcmp(dev.transport, "loop") == 0 &&
 	    sys_text(f->root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0) {
-		struct mounts mounts;
-		const struct mount *m;
+		const struct mount *m = mounts_of_path(f->root, f->mounts, file);
 
-		if (mounts_read(f->root, &mounts, NULL) == 0) {
-			m = mounts_of_path(f->root, &mounts, file);
-			if (m && is_network(m->fs_type))
-				raise_to(f, REACH_SHARED, m->fs_type);
-			mounts_done(&mounts);
-		}
+		if (m && is_network(m->fs_type))
+			raise_to(f, REACH_SHARED, m->fs_type);
 		return;
 	}
 	if (str_is_one_of(dev.transport, "fc iscsi nbd rbd drbd aoe"))
@@ -90,8 +86,8 @@ static void judge(struct found *f, const struct sys_block *b)
 
 void reach_find(struct device *dev, const char *root, const struct sys_block *b)
 {
-	struct found f = { .root = root };
 	struct stack s;
+	struct found f = { .root = root, .mounts = &s.mounts };
 
 	if (stack_below(root, b, &s) == 0) {
 		for (size_t i = 0; i < s.n; i++)

@@ -111,17 +111,7 @@ static void find_swaps(struct look *l)
 	}
 }
 
-static void find_writers(struct look *l)
-{
-	find_processes(&l->stack, l->dev->name, l->out);
-}
-
 /* ---- other hosts ---- */
-
-static void find_lent(struct look *l)
-{
-	find_exports(&l->stack, l->dev->name, l->out);
-}
 
 static void find_hosts(struct look *l)
 {
@@ -186,15 +176,6 @@ static void find_exclusive(struct look *l)
 	claims_done(&claims);
 }
 
-/* ---- files ---- */
-
-/* To report it early; the claim looks at the descriptor that it holds. */
-static void find_alien(struct look *l)
-{
-	if (!datafile_is_ours(l->dev->node))
-		survey_add(l->out, FINDING_ALIEN, l->dev->name, "", l->dev->node);
-}
-
 /* Most serious first: mounts before loop devices. Kinds are in that order; a few elements, so insertion will do. */
 static void sort(struct survey *s)
 {
@@ -211,10 +192,6 @@ static void sort(struct survey *s)
 int survey_device(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
 	const char *root = sysroot_of(ctx);
-	static void (*const of_block[])(struct look *) = { find_mounts,    find_btrfs,   find_swaps,
-		                                           find_exclusive, find_writers, find_lent,
-		                                           find_hosts,     find_own,     find_signatures };
-	static void (*const of_file[])(struct look *) = { find_alien, find_own, find_swaps, find_lent, find_writers };
 	struct survey found = { 0 };
 	struct look l = { .root = root, .dev = dev, .out = &found };
 	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION,
@@ -225,10 +202,23 @@ int survey_device(void *ctx, const struct device *dev, struct survey *ret, struc
 		survey_done(&found);
 		return r;
 	}
-	for (size_t i = 0; is_block && i < ARRAY_LEN(of_block); i++)
-		of_block[i](&l);
-	for (size_t i = 0; is_file && i < ARRAY_LEN(of_file); i++)
-		of_file[i](&l);
+	if (is_block) {
+		find_mounts(&l);
+		find_btrfs(&l);
+	}
+	if (is_block || is_file) {
+		find_swaps(&l);
+		find_processes(&l.stack, dev->name, &found);
+		find_exports(&l.stack, dev->name, &found);
+		find_own(&l);
+	}
+	if (is_block) {
+		find_exclusive(&l);
+		find_hosts(&l);
+		find_signatures(&l);
+	} else if (is_file && !datafile_is_ours(dev->node)) { /* to report it early; the claim looks at what it holds */
+		survey_add(&found, FINDING_ALIEN, dev->name, "", dev->node);
+	}
 	stack_done(&l.stack);
 	sort(&found);
 	*ret = found;
