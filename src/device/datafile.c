@@ -104,18 +104,6 @@ void datafile_remove_all(void)
 
 /* ---- room ---- */
 
-static void folder_of(const char *path, char *buf, size_t len)
-{
-	char *slash;
-
-	text_copy(buf, len, path);
-	slash = strrchr(buf, '/');
-	if (!slash)
-		text_copy(buf, len, ".");
-	else
-		slash[slash == buf] = '\0';
-}
-
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err)
 {
 	char need[32], free_text[32];
@@ -123,7 +111,7 @@ int datafile_check_space(const char *path, uint64_t bytes, struct err *err)
 	char folder[PATH_MAX];
 	struct statvfs fs;
 
-	folder_of(path, folder, sizeof(folder)); /* a file that is still to be made */
+	text_folder(folder, sizeof(folder), path); /* a file that is still to be made */
 	if (statvfs(path, &fs) < 0 && (errno != ENOENT || statvfs(folder, &fs) < 0))
 		return err_set(err, -errno, "Cannot ask how much room there is at %s: %s.", path, strerror(errno));
 	total = (uint64_t)fs.f_blocks * fs.f_frsize;
@@ -254,7 +242,7 @@ int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes
 	if (is_anonymous)
 		text_copy(folder, sizeof(folder), path);
 	else
-		folder_of(path, folder, sizeof(folder));
+		text_folder(folder, sizeof(folder), path);
 	/* A file that is there already holds its blocks: they need no room again. */
 	if (is_anonymous || lstat(path, &st) < 0 || (uint64_t)st.st_blocks * 512 < data_bytes) {
 		r = datafile_check_space(folder, data_bytes + DATAFILE_HEADER_BYTES, err);

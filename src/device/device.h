@@ -20,7 +20,6 @@
 #include "device/found.h"
 #include "device/ownfiles.h"
 #include "device/parts.h"
-#include "device/reported.h"
 
 enum device_kind { DEVICE_DISK, DEVICE_PARTITION, DEVICE_FILE, DEVICE_DIRECTORY };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands to the drive itself: whether it sleeps, and what is hidden of it. Inside device/ only. */
+/* Inside device/ only. health.c: commands to the drive itself, whether it sleeps, and what is hidden of it. */
 #pragma once
 
 #include "base/scsi.h"

@@ -33,7 +33,5 @@ int shares_find(void *ctx, const struct device *devs, size_t n, struct device_sh
 /* contents.c: what lies at places of a disk. */
 int content_find(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
                  struct err *err);
-/* written.c. 0, or -ENOENT: nothing counts what is written there. */
-int device_written_read(void *ctx, const struct device *dev, struct device_written *ret);
 /* memory.c: what of memory the path lies in, as a root's tables show it. NULL: none that shows. */
 const char *memory_of_path(const char *root, const char *path);

@@ -230,18 +230,13 @@ int survey_device(void *ctx, const struct device *dev, struct survey *ret, struc
 /* What the path is, or the folder that it would be made in; absolute in ret_real. */
 static bool resolve_output(const char *path, struct stat *ret_st, char *ret_real)
 {
-	char folder[PATH_MAX], *slash;
+	char folder[PATH_MAX];
 
 	if (stat(path, ret_st) == 0)
 		return realpath(path, ret_real) != NULL;
 	if (strlen(path) >= sizeof(folder))
 		return false;
-	text_copy(folder, sizeof(folder), path);
-	slash = strrchr(folder, '/');
-	if (!slash)
-		text_copy(folder, sizeof(folder), ".");
-	else
-		slash[slash == folder] = '\0';
+	text_folder(folder, sizeof(folder), path);
 	return stat(folder, ret_st) == 0 && realpath(folder, ret_real) != NULL;
 }
 

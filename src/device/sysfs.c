@@ -35,6 +35,15 @@ void text_copy(char *dst, size_t len, const char *src)
 	dst[n] = '\0';
 }
 
+void text_folder(char *dst, size_t len, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	text_copy(dst, len, slash ? path : ".");
+	if (slash && (size_t)(slash - path) < len)
+		dst[slash == path ? 1 : slash - path] = '\0';
+}
+
 bool text_clean(char *dst, size_t len, const void *src, size_t n)
 {
 	const unsigned char *s = src;

@@ -85,6 +85,8 @@ void sys_node(const char *name, char *buf, size_t len);
 
 /* Copies and cuts; dst always ends. */
 void text_copy(char *dst, size_t len, const char *src);
+/* The folder that a path lies in. */
+void text_folder(char *dst, size_t len, const char *path);
 /* Copies n raw bytes (until a NUL), cleaned as sys_text does. false, and dst "": they do not fit. */
 bool text_clean(char *dst, size_t len, const void *src, size_t n);
 /* The kernel's octal escapes in mountinfo and swaps, in place. */
