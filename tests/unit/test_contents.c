@@ -5,8 +5,8 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/ops.h"
 #include "device/mapper.h"
+#include "device/ops.h"
 #include "dump.h"
 
 /* ---- the device mapper ---- */
@@ -91,8 +91,10 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 		                               { 2048 * 512 + 4096, 4096 },
 		                               { 400000ull * 512, 512 },                    /* behind sda1 */
 		                               { (500000 + 2048 + 256) * 512ull, 1 << 20 }, /* md0p1 */
-		                               { 500000 * 512ull, 512 } };                  /* md's super block */
-	const struct content_question q = { .places = places, .n = 5 };
+		                               { 500000 * 512ull, 512 },                    /* md's super block */
+		                               { 950100 * 512ull,
+		                                 3000 * 512 } }; /* a mapping: as it is, then stripes, then no more */
+	const struct content_question q = { .places = places, .n = 6 };
 	struct contents c = { 0 };
 	struct err err;
 	DUMP(d, NULL);
@@ -106,8 +108,16 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid1\n");
 	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/offset", "2048\n");
 	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/size", "180000\n");
+	block(&d, "sys/devices/x/block/sda/sda3", "8:3\n", "950000\n", "40000\n");
+	block(&d, "sys/devices/virtual/block/dm-0", "253:0\n", NULL, "5000\n");
+	dump_set(&d, "sys/devices/x/block/sda/sda3/holders/dm-0", "");
+	dump_set(&d, "sys/devices/virtual/block/dm-0/slaves/sda3", "");
+	dump_set(&d, "sys/devices/virtual/block/dm-0/dm/name", "vg-home\n");
+	dump_set(&d, "sys/devices/virtual/block/dm-0/dm/table",
+	         "0 1000 linear 8:3 100\n1000 2000 striped 2 128 8:3 1100 8:9 0\n");
 	dump_set(&d, "proc/self/mountinfo", "");
-	dump_set(&d, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 100 0 -2\n");
+	dump_set(&d, "proc/swaps",
+	         "Filename Type Size Used Priority\n/dev/sda1 partition 100 0 -2\n/dev/dm-0 partition 100 0 -2\n");
 	if (device_system.contents(CTX(&d), &dev, &q, &c, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(at(&c, 0)->kind, CONTENT_OUTSIDE);
@@ -119,6 +129,15 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	assert_string_equal(at(&c, 500000ull * 512)->on, "sda > sda2");
 	for (uint64_t x = 0; x < 1 << 20; x += 512)
 		assert_string_equal(at(&c, places[3].first_byte + x)->on, "sda > sda2 > md0 > md0p1");
+	for (uint64_t sector = 950100; sector < 953100; sector++) {
+		const struct content *here = at(&c, sector * 512);
+		bool is_stripe = sector >= 951100 && sector < 952100;
+
+		assert_int_equal(here->kind, sector < 951100 ? CONTENT_SWAP
+		                             : is_stripe     ? CONTENT_UNKNOWN
+		                                             : CONTENT_OUTSIDE);
+		assert_string_equal(here->on, sector < 952100 ? "sda > sda3 > vg-home" : "sda > sda3");
+	}
 	content_list_done(&c);
 	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid5\n"); /* not followed */
 	assert_int_equal(device_system.contents(CTX(&d), &dev, &q, &c, &err), 0);
