@@ -34,41 +34,23 @@ static uint64_t header_hash(const struct journal_header *h)
 
 /* ---- the file ---- */
 
-static void sync_parent(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	cleanup_free char *parent = strndup(path, slash && slash > path ? (size_t)(slash - path) : 1);
-	cleanup_close int fd = parent ? open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd >= 0 && fsync(fd) < 0)
-		(void)syncfs(fd); /* nothing better is to be had */
-}
-
-/* mkdir -p, the last part for root only. */
+/* The last part of the path alone, for root only. */
 static int make_dir(const char *dir, struct err *err)
 {
-	char path[400];
+	const char *slash = strrchr(dir, '/');
+	cleanup_free char *parent = xmust(strndup(slash ? dir : ".", slash && slash > dir ? (size_t)(slash - dir) : 1));
+	cleanup_close int fd = -1;
 
-	if (strlen(dir) >= sizeof(path))
-		return err_set(err, -ENAMETOOLONG, "The path %.60s... is too long.", dir);
-	(void)snprintf(path, sizeof(path), "%s", dir);
-	for (char *c = path + 1;; c++) {
-		char at = *c;
-
-		if (at && at != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(path, at ? 0755 : 0700) == 0)
-			sync_parent(path);
-		else if (errno != EEXIST && (errno != EROFS || access(path, F_OK) < 0))
-			return err_set(
-				err, -errno,
-				"Cannot make the directory %s for the journal of --rewrite: %s; choose another one with --journal.",
-				path, strerror(errno));
-		*c = at;
-		if (!at)
-			return 0;
-	}
+	if (mkdir(dir, 0700) < 0)
+		return errno == EEXIST
+		               ? 0
+		               : err_set(err, -errno,
+		                         "Cannot make the directory %s for the journal of --rewrite: %s; choose another one with --journal.",
+		                         dir, strerror(errno));
+	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && fsync(fd) < 0)
+		(void)syncfs(fd); /* nothing better is to be had */
+	return 0;
 }
 
 /* ---- the list and the bytes ---- */
