@@ -90,6 +90,7 @@ struct load {
 	uint32_t depth;                      /* 0: the engine's */
 	uint64_t max_ops, max_bytes, max_ns; /* 0: no limit; max_ns counts from the start of the run */
 	uint64_t max_faults;
+	bool by_own_clock;         /* for session_load(): all times as session_now_ns() has them */
 	bool keep_going_when_gone; /* several targets: the feeder is expected to leave the lost one out */
 	const atomic_int *cancel;  /* signal number, 0: none */
 	void (*on_fault)(void *arg, const struct io_fault *fault); /* before the sink sees it */

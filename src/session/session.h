@@ -244,6 +244,8 @@ uint64_t session_time_left_ns(const struct session *ses);
 uint64_t session_stolen_ticks(const struct session *ses);
 /* So long this program did not run until now (frozen, stopped, suspended, without a CPU): no figure has that in it. */
 uint64_t session_stopped_ns(const struct session *ses);
+/* By a clock that stands meanwhile. A load by_own_clock has all its times so. */
+uint64_t session_now_ns(const struct session *ses);
 /*
  * What others moved on the disk of a target until now, by the kernel's counters, to compare with later; UINT64_MAX: not
  * known.
@@ -256,7 +258,7 @@ void session_checkpoint(struct session *ses);
  * Asked in on_tick, before session_progress(): is the document saved now? Then what came of the load so far belongs
  * into it: the run may be killed.
  */
-bool session_saves_at(const struct session *ses, uint64_t now_ns);
+bool session_saves_now(const struct session *ses);
 /*
  * A file that an option of the measurement names. A full disk does not end a run: when saving fails for such a reason
  * it is said once, 0 comes back, and the next time, or the end, tries again. session_grow(): the descriptor of one that

@@ -85,19 +85,39 @@ int session_commands(struct session *ses, const struct engine_config *cfg, struc
 	return engine_open(ret_eng, ses->env->engines, *e ? (*e)->name : "none", cfg, ses->env->clk, err);
 }
 
-/* Between the loop and the measurement's sink: the account of own I/O, and --requests. */
-struct account {
-	struct sink sink; /* first: take() gets a pointer to it */
-	struct sink *next;
-	struct own_io *own; /* NULL: targets that a measurement opened itself keep their own account */
-	const struct target *targets;
+/* Around a load of the measurement's: the account of own I/O, --requests, and the clock. */
+struct frame {
+	struct feeder feeder; /* first: next() gets a pointer to it */
+	struct sink sink;
 	struct session *ses;
+	const struct load *load;
+	struct own_io *own; /* NULL: targets that a measurement opened itself keep their own account */
 };
 
-static void account_take(struct sink *s, const struct io_req *req, bool is_fault)
+/* What times are ahead of those that the measurement goes by. */
+static uint64_t ahead_ns(const struct frame *f)
 {
-	struct account *a = (struct account *)s;
-	struct own_io *own = a->own ? &a->own[req->target] : NULL;
+	return f->load->by_own_clock ? session_stopped_ns(f->ses) : 0;
+}
+
+static enum feed frame_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	const struct frame *f = (const struct frame *)feeder;
+	uint64_t ahead = ahead_ns(f);
+	enum feed kind = f->load->feeder->next(f->load->feeder, now_ns - ahead, req, ret_until_ns);
+
+	req->due_ns += req->due_ns ? ahead : 0;
+	*ret_until_ns += *ret_until_ns == CLOCK_NEVER ? 0 : ahead;
+	return kind;
+}
+
+static void frame_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct frame *f = (struct frame *)((char *)s - offsetof(struct frame, sink));
+	struct sink *next = f->load->sink;
+	uint64_t ahead = ahead_ns(f);
+	struct own_io *own = f->own ? &f->own[req->target] : NULL;
+	struct io_req by_own;
 
 	/* The kernel counts the bytes of a failed request as those of a good one, and those of commands perhaps. */
 	if (own && req->res != 0 && (req->op == IO_READ || req->op == IO_READ_FUA)) {
@@ -107,31 +127,31 @@ static void account_take(struct sink *s, const struct io_req *req, bool is_fault
 		own->writes++;
 		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
 	}
-	if (a->ses->state->answered_ns < req->done_ns)
-		a->ses->state->answered_ns = req->done_ns;
-	if (a->ses->state->kept && a->own)
-		replay_keep(a->ses, req);
-	if (a->ses->hooks.request)
-		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
-	if (a->next)
-		a->next->take(a->next, req, is_fault);
+	if (f->ses->state->answered_ns < req->done_ns)
+		f->ses->state->answered_ns = req->done_ns;
+	if (f->ses->state->kept && f->own)
+		replay_keep(f->ses, req);
+	if (f->ses->hooks.request)
+		f->ses->hooks.request(f->ses->hooks.arg, f->ses, f->load->targets[req->target].name, req, is_fault);
+	if (next && ahead) {
+		by_own = *req;
+		by_own.due_ns -= req->due_ns ? ahead : 0;
+		by_own.submit_ns -= ahead;
+		by_own.done_ns -= ahead;
+		req = &by_own;
+	}
+	if (next)
+		next->take(next, req, is_fault);
 }
-
-struct load_context {
-	struct session *ses;
-	const struct target *targets;
-	void (*tick)(void *arg, uint64_t now_ns); /* the measurement's own */
-	void *tick_arg;
-};
 
 static void take_fault(void *arg, const struct io_fault *fault)
 {
-	const struct load_context *ctx = arg;
-	struct session *ses = ctx->ses;
+	const struct frame *f = arg;
+	struct session *ses = f->ses;
 
-	result_fault(ses->res, ctx->targets[fault->target].name, io_op_name(fault->op), fault->offset_bytes,
+	result_fault(ses->res, f->load->targets[fault->target].name, io_op_name(fault->op), fault->offset_bytes,
 	             fault->len_bytes, fault->res, (double)(fault->time_ns - ses->start_ns) * 1e-9);
-	session_log(ses, "%s: %s of %" PRIu32 " bytes at %" PRIu64 ": %s", ctx->targets[fault->target].name,
+	session_log(ses, "%s: %s of %" PRIu32 " bytes at %" PRIu64 ": %s", f->load->targets[fault->target].name,
 	            io_op_name(fault->op), fault->len_bytes, fault->offset_bytes,
 	            fault->res < 0 ? err_name(fault->res) : "short transfer");
 	ses->state->faults++;
@@ -139,22 +159,23 @@ static void take_fault(void *arg, const struct io_fault *fault)
 
 static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 {
-	const struct load_context *ctx = arg;
-	struct stops *stops = &ctx->ses->state->stops;
+	const struct frame *f = arg;
+	struct stops *stops = &f->ses->state->stops;
 
 	(void)now_ns;
 	if (stops->stalls++ == 0)
 		(void)snprintf(stops->first_stall, sizeof(stops->first_stall),
-		               "%s, from %.3f s on; the oldest was a %s at %" PRIu64, ctx->targets[oldest->target].name,
-		               (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, io_op_name(oldest->op),
+		               "%s, from %.3f s on; the oldest was a %s at %" PRIu64,
+		               f->load->targets[oldest->target].name,
+		               (double)(oldest->submit_ns - f->ses->start_ns) * 1e-9, io_op_name(oldest->op),
 		               oldest->offset_bytes);
-	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
+	session_progress(f->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 
 static void take_stop(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns)
 {
-	const struct load_context *ctx = arg;
-	struct stops *stops = &ctx->ses->state->stops;
+	const struct frame *f = arg;
+	struct stops *stops = &f->ses->state->stops;
 
 	if (stops->n++ == 0)
 		stops->first_ns = from_ns;
@@ -162,31 +183,31 @@ static void take_stop(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t susp
 	stops->suspended_ns += suspended_ns;
 }
 
-bool session_saves_at(const struct session *ses, uint64_t now_ns)
+bool session_saves_now(const struct session *ses)
 {
-	return ses->hooks.checkpoint && now_ns - ses->state->kept_ns >= KEEP_NS;
+	return ses->hooks.checkpoint && clock_now_ns(ses->env->clk) - ses->state->kept_ns >= KEEP_NS;
 }
 
-static void keep_current(struct session *ses, uint64_t now_ns)
+static void keep_current(struct session *ses)
 {
 	bool was_begun = ses->state->is_begun;
 
 	ses->state->is_begun = true;
 	if (!was_begun && ses->hooks.checkpoint)
 		ses->hooks.checkpoint(ses->hooks.arg, ses);
-	else if (session_saves_at(ses, now_ns))
+	else if (session_saves_now(ses))
 		session_checkpoint(ses);
 }
 
 static void forward_tick(void *arg, uint64_t now_ns)
 {
-	const struct load_context *ctx = arg;
+	const struct frame *f = arg;
 
-	if (ctx->tick)
-		ctx->tick(ctx->tick_arg, now_ns);
+	if (f->load->on_tick)
+		f->load->on_tick(f->load->arg, now_ns - ahead_ns(f));
 	/* Before the first progress a load may look for what an option needs. */
-	if (ctx->ses->state->is_begun || session_saves_at(ctx->ses, now_ns))
-		keep_current(ctx->ses, now_ns);
+	if (f->ses->state->is_begun || session_saves_now(f->ses))
+		keep_current(f->ses);
 }
 
 /*
@@ -216,26 +237,25 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
 {
-	struct load_context ctx = {
-		.ses = ses, .targets = load->targets, .tick = load->on_tick, .tick_arg = load->arg
-	};
-	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
+	struct frame f = { .feeder.next = frame_next, .sink.take = frame_take, .ses = ses, .load = load };
 	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
 	uint64_t most = ses->common->max_errors;
 	struct load l = *load;
 	int r;
 
 	if (is_own)
-		account.own = ses->state->own + (load->targets - ses->targets);
-	if (is_own || ses->hooks.request)
-		l.sink = &account.sink;
+		f.own = ses->state->own + (load->targets - ses->targets);
+	if (is_own || ses->hooks.request || load->by_own_clock)
+		l.sink = &f.sink;
+	if (load->by_own_clock)
+		l.feeder = &f.feeder;
 	l.cancel = ses->cancel;
 	l.max_faults = !most ? UINT64_MAX : most > ses->state->faults ? most - ses->state->faults : 0;
 	l.on_fault = take_fault;
 	l.on_tick = forward_tick;
 	l.on_stall = take_stall;
 	l.on_stopped = take_stop;
-	l.arg = &ctx;
+	l.arg = &f;
 	r = load_run(&l, eng, ret, err);
 	if (r < 0)
 		return r;
@@ -335,7 +355,7 @@ void session_progress(struct session *ses, const char *phase, double done, const
 	char figure[96];
 	va_list ap;
 
-	keep_current(ses, clock_now_ns(ses->env->clk));
+	keep_current(ses);
 	if (!ses->hooks.progress)
 		return;
 	if (figure_fmt) {

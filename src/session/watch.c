@@ -260,6 +260,11 @@ uint64_t session_stopped_ns(const struct session *ses)
 	return ses->state->stops.by_clock_ns;
 }
 
+uint64_t session_now_ns(const struct session *ses)
+{
+	return clock_now_ns(ses->env->clk) - session_stopped_ns(ses);
+}
+
 /*
  * The load's own account is exact; what no loop has seen (files through the page cache) shows by the signal or the
  * clock.

@@ -95,7 +95,7 @@ struct flow {
 	struct sink sink;
 	struct lasting *l;
 	const struct lasting_order *o;
-	uint64_t begin_ns, stopped_ns, sent;
+	uint64_t begin_ns, sent;
 	struct err why;
 };
 
@@ -127,10 +127,8 @@ static enum feed flow_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	req->len_bytes = o->block_bytes;
 	if (o->end_bytes && o->end_bytes - req->offset_bytes < req->len_bytes)
 		req->len_bytes = (uint32_t)(o->end_bytes - req->offset_bytes);
-	/* What was not asked for while this program did not run is not asked for at once. */
 	if (o->rate_bytes_per_s > 0)
-		req->due_ns = w->begin_ns + session_stopped_ns(w->l->ses) - w->stopped_ns +
-		              (uint64_t)((double)w->sent * o->block_bytes * 1e9 / o->rate_bytes_per_s);
+		req->due_ns = w->begin_ns + (uint64_t)((double)w->sent * o->block_bytes * 1e9 / o->rate_bytes_per_s);
 	w->sent++;
 	return req->op == IO_WRITE && put_data(w, req) < 0 ? FEED_END : FEED_IO;
 }
@@ -145,24 +143,23 @@ static void flow_take(struct sink *sink, const struct io_req *req, bool is_fault
 
 int lasting_load(struct lasting *l, const struct lasting_order *o, struct err *err)
 {
-	struct flow w = { .f.next = flow_next,
-		          .sink.take = flow_take,
-		          .l = l,
-		          .o = o,
-		          .begin_ns = clock_now_ns(l->ses->env->clk),
-		          .stopped_ns = session_stopped_ns(l->ses) };
+	uint64_t now_ns = clock_now_ns(l->ses->env->clk);
+	struct flow w = {
+		.f.next = flow_next, .sink.take = flow_take, .l = l, .o = o, .begin_ns = session_now_ns(l->ses)
+	};
 	struct load load = { .targets = l->target,
 		             .ntargets = 1,
 		             .feeder = &w.f,
 		             .sink = &w.sink,
 		             .depth = o->depth,
-		             .max_ns = o->flushes ? 0 : l->end_ns - w.begin_ns,
+		             .max_ns = o->flushes ? 0 : l->end_ns - now_ns,
+		             .by_own_clock = true,
 		             .on_tick = o->tick,
 		             .arg = o->arg };
 	struct load_stats stats;
 	int r;
 
-	if (w.begin_ns >= l->end_ns)
+	if (now_ns >= l->end_ns)
 		return 0;
 	if (o->max_ns && o->max_ns < load.max_ns)
 		load.max_ns = o->max_ns;

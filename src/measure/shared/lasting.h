@@ -35,7 +35,7 @@ struct lasting_order {
 	bool flushes;                             /* behind the last of them, however long they take */
 	double rate_bytes_per_s;                  /* 0: as fast as it goes */
 	uint64_t (*place)(void *arg, uint64_t i); /* of the i-th of them */
-	void (*took)(void *arg, const struct io_req *req, bool is_fault);
+	void (*took)(void *arg, const struct io_req *req, bool is_fault); /* times as of session_now_ns() */
 	void (*tick)(void *arg, uint64_t now_ns);
 	void *arg;
 };

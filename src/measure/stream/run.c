@@ -34,25 +34,6 @@ static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
 	return s->is_max ? 0 : ring_occupied_bytes(&s->ring, now_ns);
 }
 
-/* ---- time ---- */
-
-static uint64_t stopped_ns(const struct stream_run *s)
-{
-	return session_stopped_ns(s->ses) - s->span.stopped_ns;
-}
-
-/* The same request by the run's own clock. */
-static struct io_req by_own_clock(const struct stream_run *s, const struct io_req *req)
-{
-	struct io_req own = *req;
-	uint64_t late_ns = stopped_ns(s);
-
-	own.due_ns -= late_ns;
-	own.submit_ns -= late_ns;
-	own.done_ns -= late_ns;
-	return own;
-}
-
 /* ---- which target ---- */
 
 static bool lane_takes(const struct stream_run *s, const struct lane *l)
@@ -106,19 +87,17 @@ void stream_advance(const struct stream_run *s, struct lane *l)
 static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct stream_run *s = (struct stream_run *)f;
-	uint64_t number = s->blocks.issued, exist_ns, when_ns = CLOCK_NEVER;
+	uint64_t number = s->blocks.issued, exist_ns;
 	struct lane *l;
 	long k;
 
-	exist_ns = now_ns -= stopped_ns(s);
+	exist_ns = now_ns;
 	if (all_closed(s) ||
 	    (s->is_max ? s->blocks.issued >= s->blocks.blocks_max || now_ns >= s->span.end_ns : ring_is_over(&s->ring)))
 		return FEED_END;
 	*ret_until_ns = CLOCK_NEVER;
-	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
-		*ret_until_ns = when_ns == CLOCK_NEVER ? when_ns : when_ns + stopped_ns(s);
+	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, ret_until_ns))
 		return ring_is_over(&s->ring) ? FEED_END : FEED_WAIT;
-	}
 	k = s->nfree ? pick_lane(s) : -1;
 	if (k <
 	    0) /* a completion opens the way; but the account must go on meanwhile: blocks begin and may be dropped */
@@ -129,7 +108,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	req->target = l->list[l->at_target];
 	req->offset_bytes = l->offset;
 	req->len_bytes = (uint32_t)s->p->block_bytes;
-	req->due_ns = exist_ns + stopped_ns(s);
+	req->due_ns = exist_ns;
 	req->tag = number;
 	req->slot = s->free_slots[--s->nfree];
 	req->buf = engine_buf(s->eng, req->slot);
@@ -218,10 +197,9 @@ static void note_stall(struct stream_run *s, const struct lane *l, const struct 
 	s->nstalls++;
 }
 
-static void stream_take(struct sink *sink, const struct io_req *taken, bool is_fault)
+static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
-	const struct io_req own = by_own_clock(s, taken), *req = &own;
 	struct lane *l = &s->routes.lanes[s->routes.lane_of[req->target]];
 	uint64_t full;
 
@@ -380,14 +358,13 @@ static double part_done(const struct stream_run *s, uint64_t now_ns)
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stream_run *s = arg;
-	uint64_t own_ns = now_ns - stopped_ns(s), full = occupancy(s, own_ns),
-		 size = s->blocks.places * s->p->block_bytes;
-	double seconds = fmax((double)(own_ns - s->span.start_ns) * 1e-9, 1e-9);
+	uint64_t full = occupancy(s, now_ns), size = s->blocks.places * s->p->block_bytes;
+	double seconds = fmax((double)(now_ns - s->span.start_ns) * 1e-9, 1e-9);
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
-	if (s->report_so_far && session_saves_at(s->ses, now_ns))
-		s->report_so_far(s, own_ns);
+	if (s->report_so_far && session_saves_now(s->ses))
+		s->report_so_far(s, now_ns);
 	if (!s->is_max) {
 		(void)snprintf(ring, sizeof(ring), " ring [..........]");
 		for (size_t i = 0; i < 10; i++)
@@ -397,7 +374,7 @@ static void tick(void *arg, uint64_t now_ns)
 	for (size_t i = 1; i < s->routes.nlanes; i++)
 		if (s->routes.lanes[i].bytes < s->routes.lanes[slowest].bytes)
 			slowest = i;
-	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, own_ns), "%s%s slowest %s",
+	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, now_ns), "%s%s slowest %s",
 	                 units_rate_bits(text, sizeof(text), (double)s->blocks.done_bytes / seconds), ring,
 	                 short_name(s->routes.lanes[slowest].name, name, sizeof(name)));
 }
@@ -450,10 +427,8 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->sink.take = stream_take;
 	s->blocks.issued = s->blocks.completed = s->routes.turn = 0;
 	s->blocks.done_bytes = s->nstalls = 0;
-	now = clock_now_ns(s->ses->env->clk);
-	s->span = (struct span){ .start_ns = now,
-		                 .end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns,
-		                 .stopped_ns = session_stopped_ns(s->ses) };
+	now = session_now_ns(s->ses);
+	s->span = (struct span){ .start_ns = now, .end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns };
 	timeline_start(&s->timeline, now);
 	if (!s->is_max) /* a step with one block more or less is not a dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
@@ -470,6 +445,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 			             .ntargets = s->routes.ntargets,
 			             .feeder = &s->feeder,
 			             .sink = &s->sink,
+			             .by_own_clock = true,
 			             .keep_going_when_gone = s->routes.nlanes > 1,
 			             .on_tick = tick,
 			             .arg = s };
@@ -480,7 +456,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		r = session_load(s->ses, &load, s->eng, &stats, err);
 		host_usage(&s->after);
 	}
-	now = clock_now_ns(s->ses->env->clk) - stopped_ns(s);
+	now = session_now_ns(s->ses);
 	if (!s->is_max)
 		ring_finish(&s->ring, now);
 	timeline_roll(&s->timeline, now);

@@ -67,10 +67,9 @@ struct pace {
 	uint64_t stride, seen;
 };
 
-/* Of a run, by a clock that stands while this program does not run: it is ahead of that by what has been stopped since.
- */
+/* Of a run, as session_now_ns() has it. */
 struct span {
-	uint64_t start_ns, end_ns, stopped_ns; /* stopped_ns: session_stopped_ns() at the start */
+	uint64_t start_ns, end_ns;
 };
 
 /* Where blocks go. */

@@ -181,7 +181,7 @@ static int flush(struct surface_run *run, bool *ret_is_done, struct err *err)
 
 int surface_burn_leg(struct surface_run *run, struct err *err)
 {
-	uint64_t start_ns = surface_now(run), stopped_ns = session_stopped_ns(run->ses);
+	uint64_t start_ns = surface_now(run), own_ns = session_now_ns(run->ses);
 	struct writer w = { .feeder = { .next = write_next },
 		            .sink = { write_take },
 		            .run = run,
@@ -200,7 +200,7 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 	r = session_load(run->ses, &load, run->eng, &stats, err) ?: flush(run, &is_flushed, err);
 	if (r == 0 && is_flushed && !w.is_gone && !w.in_flight)
 		run->burn->written_to = w.at;
-	run->burn->write_ns += surface_now(run) - start_ns - (session_stopped_ns(run->ses) - stopped_ns);
+	run->burn->write_ns += session_now_ns(run->ses) - own_ns;
 	if (r == 0 && run->leg.error)
 		r = err_set(err, run->leg.error, "%s", run->leg.why.text);
 	return r;

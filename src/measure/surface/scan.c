@@ -355,8 +355,8 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	struct load load = {
 		.targets = run->ses->targets, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = s.depth
 	};
-	uint64_t stopped_ns = session_stopped_ns(run->ses);
 	struct load_stats stats;
+	uint64_t own_ns;
 	int r;
 
 	surface_next_part(run, &s.at, &s.end);
@@ -374,8 +374,9 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 		s.start_ns = surface_now(run);
 	}
 	s.last_batch_ns = s.start_ns;
+	own_ns = session_now_ns(run->ses);
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
-	run->done.scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
+	run->done.scan_ns += session_now_ns(run->ses) - own_ns;
 	if (s.is_later && s.skip_to)
 		run->later.at = s.skip_to - s.skip_to % run->range.unit_bytes;
 	else if (s.skip_to > run->position && !session_is_over(run->ses))

@@ -80,7 +80,7 @@ struct stretch {
 	struct sustain_io *io;
 	struct sustain_series *s;
 	const struct sustain_order *o;
-	uint64_t begin_ns, stopped_ns, warmth_ns;
+	uint64_t begin_ns, warmth_ns;
 	double base_s, last_s, bytes, celsius;
 };
 
@@ -97,10 +97,9 @@ static uint64_t place(void *arg, uint64_t n)
 	               l->o->block_bytes;
 }
 
-/* Without what this program did not run for. */
 static double since_begin_s(const struct stretch *l, uint64_t now_ns)
 {
-	return (double)(now_ns - l->begin_ns - (session_stopped_ns(l->io->l.ses) - l->stopped_ns)) * 1e-9;
+	return (double)(now_ns - l->begin_ns) * 1e-9;
 }
 
 static void took(void *arg, const struct io_req *req, bool is_fault)
@@ -149,7 +148,7 @@ static void tick(void *arg, uint64_t now_ns)
 
 	if (now_ns >= l->warmth_ns)
 		feel(l, now_ns);
-	if (l->io->saves && session_saves_at(l->io->l.ses, now_ns)) {
+	if (l->io->saves && session_saves_now(l->io->l.ses)) {
 		close_bins(l);
 		l->io->saves(l->io->arg);
 	}
@@ -165,15 +164,9 @@ static void tick(void *arg, uint64_t now_ns)
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err)
 {
 	struct session *ses = io->l.ses;
-	uint64_t now_ns = clock_now_ns(ses->env->clk);
+	uint64_t now_ns = session_now_ns(ses);
 	uint64_t span = io->end_bytes - io->first_bytes;
-	struct stretch l = { .io = io,
-		             .s = s,
-		             .o = o,
-		             .begin_ns = now_ns,
-		             .stopped_ns = session_stopped_ns(ses),
-		             .base_s = s->time_s,
-		             .last_s = s->time_s };
+	struct stretch l = { .io = io, .s = s, .o = o, .begin_ns = now_ns, .base_s = s->time_s, .last_s = s->time_s };
 	struct lasting_order order = { .op = io->p->write || io->l.file ? IO_WRITE : IO_READ,
 		                       .block_bytes = o->block_bytes,
 		                       .depth = (uint32_t)io->p->depth,

@@ -103,7 +103,7 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 		return r;
 	lasting_fill(&f.l, block);
 	session_progress(ses, "writing the file", -1.0, NULL);
-	start = clock_now_ns(ses->env->clk);
+	start = session_now_ns(ses);
 	r = lasting_load(&f.l,
 	                 &(struct lasting_order){ .op = IO_WRITE,
 	                                          .block_bytes = block,
@@ -115,7 +115,7 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 	                                          .took = take,
 	                                          .arg = &f },
 	                 err);
-	synced = clock_now_ns(ses->env->clk) - start;
+	synced = session_now_ns(ses) - start;
 	written = f.done_ns - start;
 	engine_close(f.l.eng);
 	if (r < 0 || session_is_over(ses))

@@ -199,7 +199,7 @@ static void take_bursts(struct tx_run *r)
 
 		r->work.bursts--;
 		j->cpu_ns += b->used_ns;
-		go_on(r, j, b->end_ns);
+		go_on(r, j, b->end_ns - session_stopped_ns(r->ses));
 	}
 }
 
@@ -304,22 +304,6 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 /* ---- the two sides towards the loop ---- */
 
-/* While this program did not run, no time of the users went by: the run began later, and all comes later. */
-static void leave_out_stops(struct tx_run *r)
-{
-	uint64_t *const times[] = { &r->start_ns,     &r->stop_ns,      &r->law.from_ns,
-		                    &r->law.until_ns, &r->open.next_ns, &r->open.last_ns };
-	uint64_t by_ns = session_stopped_ns(r->ses) - r->pace.stopped_ns;
-
-	r->pace.stopped_ns += by_ns;
-	for (size_t i = 0; by_ns && i < ARRAY_LEN(times); i++)
-		*times[i] += *times[i] == CLOCK_NEVER ? 0 : by_ns;
-	for (size_t i = 0; by_ns && i < r->jobs.n; i++) {
-		r->jobs.v[i]->intended_ns += by_ns;
-		r->jobs.v[i]->wake_ns += by_ns;
-	}
-}
-
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
 	if (r->open.is_swamped)
@@ -335,6 +319,7 @@ static bool is_over(const struct tx_run *r, uint64_t now_ns)
 static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
 {
 	uint64_t until = r->jobs.nheap ? r->jobs.heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
+	uint64_t stopped_ns = session_stopped_ns(r->ses); /* processors have a clock that goes on */
 
 	if (r->is_open && r->open.next_ns < until)
 		until = r->open.next_ns;
@@ -343,12 +328,13 @@ static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
 	if (!r->work.bursts)
 		return until;
 	if (r->pace.in_flight) {
-		uint64_t look_ns = tx_cpu_expect_ns(r->work.cpu, now_ns);
+		uint64_t look_ns = tx_cpu_expect_ns(r->work.cpu, now_ns + stopped_ns) - stopped_ns;
 
 		return look_ns < until ? look_ns : until;
 	}
 	if (until > now_ns + spin_ns)
-		tx_cpu_wait(r->work.cpu, until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS);
+		tx_cpu_wait(r->work.cpu,
+		            stopped_ns + (until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS));
 	return now_ns; /* look again */
 }
 
@@ -357,7 +343,6 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 	struct tx_run *r = (struct tx_run *)f;
 	struct tx_job *j;
 
-	leave_out_stops(r);
 	wake(r, now_ns);
 	take_bursts(r);
 	if (is_over(r, now_ns))
@@ -379,7 +364,6 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
 	struct tx_job *j = r->jobs.v[req->tag];
 
-	leave_out_stops(r);
 	if (r->pace.in_flight-- == r->eng->cfg.depth)
 		r->pace.was_full_ns = req->done_ns;
 	tx_mix_take(&r->mix, req);
@@ -421,7 +405,7 @@ static void tick(void *arg, uint64_t now_ns)
 	struct tx_run *r = arg;
 	double s = fmax((double)(now_ns - r->start_ns) * 1e-9, 1e-9), done = -1.0;
 
-	if (r->report_so_far && session_saves_at(r->ses, now_ns))
+	if (r->report_so_far && session_saves_now(r->ses))
 		r->report_so_far(r, now_ns);
 	/* How many tries it takes to find the users nobody knows. */
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
@@ -464,7 +448,7 @@ static void reset(struct tx_run *r)
 	tx_mix_start(&r->mix, &r->mix.sizes, r->p->write_ratio);
 	for (size_t i = 0; i < r->nclasses; i++)
 		totals_reset(&r->of[i]);
-	r->pace = (struct tx_pace){ .late = late, .stopped_ns = session_stopped_ns(r->ses) };
+	r->pace = (struct tx_pace){ .late = late };
 	hist_clear(late);
 	for (size_t i = 0; i < r->jobs.n; i++)
 		free(r->jobs.v[i]);
@@ -520,7 +504,7 @@ static void set_out(struct tx_run *r, uint64_t users)
 {
 	uint64_t time_ns = tx_time_ns(r->ses, r->p);
 
-	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
+	r->start_ns = r->end_ns = session_now_ns(r->ses);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
 	r->law.until_ns = r->stop_ns;
 	r->law.from_ns = r->start_ns;
@@ -545,6 +529,7 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		             .ntargets = 1,
 		             .feeder = &r->feeder,
 		             .sink = &r->sink,
+		             .by_own_clock = true,
 		             .on_tick = tick,
 		             .arg = r };
 	struct load_stats stats;
@@ -558,7 +543,7 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		look(r->ses, &r->stand[0]);
 		set_out(r, users);
 		ret = session_load(r->ses, &load, r->eng, &stats, err);
-		r->end_ns = clock_now_ns(r->ses->env->clk);
+		r->end_ns = session_now_ns(r->ses);
 		look(r->ses, &r->stand[1]);
 	}
 	dismiss(r);

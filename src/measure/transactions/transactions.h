@@ -147,7 +147,6 @@ struct tx_open {                                                 /* arrivals */
 
 struct tx_pace { /* of the generator */
 	uint32_t in_flight;
-	uint64_t stopped_ns;  /* session_stopped_ns() so far, left out */
 	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct hist *late;
 };
