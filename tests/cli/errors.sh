@@ -126,7 +126,6 @@ said 2 "did you mean --rewrite-data?" seek --rewrite file
 said 2 "No target is named" recover
 said 2 "No target is named: --json took sim:tiny as its value; write --json=VALUE sim:tiny." zones --json sim:tiny
 said 2 "give 0.01% to 100%" surface --share=0 file
-said 2 "give two different ones: 22-6" surface --hours=5-5 file
 said 2 "give --state=FILE" surface --resume file
 said 2 "give the disk, with --range" surface --verify-command file
 said 2 "load the module drivetemp" surface --max-temperature=40 file
