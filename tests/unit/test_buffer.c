@@ -371,6 +371,25 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 	}
 }
 
+/* Behind two bridges what lies at many distances is answered quickly half of the time: no length of reading ahead
+ * explains that, and none is reported. */
+TEST(answers_that_no_length_explains_show_none)
+{
+	static const uint64_t seeds[] = { 961000386, 961000566 };
+
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		cleanup_run struct sim_run run = { 0 };
+		cleanup_profile struct profile p = { 0 };
+
+		MUST(profile_wild(&p, seeds[i], NULL, &err));
+		run = run_on(&p, "sda");
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_equal(text_of(run.res, "reads_ahead"), "always");
+		assert_string_equal(text_of(run.res, "read_ahead_ends"), "none");
+		assert_true(isnan(sim_figure(&run, "read_ahead_bytes")));
+	}
+}
+
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
  * for the media. */
 TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_show_no_reading_ahead)

@@ -72,12 +72,15 @@ void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditio
 	cleanup_free struct tried *v = xcalloc(s->n + 1, sizeof(*v));
 	cleanup_free double *l = xcalloc(s->n + 2, sizeof(*l)); /* of gap k: the first k places are held */
 	size_t n, best = 0, second = SIZE_MAX;
-	double others = 0.0;
+	double others = 0.0,
+	       own = 0.0; /* own: of places that differ for other reasons, each share as likely beforehand */
 
 	*ret = (struct buffer_edge){ .high = UINT64_MAX };
 	n = votes_of(s, c, test, len_bytes, v, &ret->votes);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		l[0] += v[i].as_not;
+		own += lgamma(v[i].n_quick + 1) + lgamma(v[i].n_slow + 1) - lgamma(v[i].n_quick + v[i].n_slow + 2);
+	}
 	for (size_t k = 1; k <= n; k++) {
 		l[k] = l[k - 1] + v[k - 1].as_held - v[k - 1].as_not;
 		best = l[k] > l[best] ? k : best;
@@ -93,6 +96,7 @@ void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditio
 	ret->high = best < n ? v[best].at : UINT64_MAX;
 	ret->log_likelihood = l[best];
 	ret->is_sure = n && others < 1.0 / 1000;
+	ret->is_explained = l[best] > own;
 	if (n)
 		ret->ask = second > best ? v[best].at : v[best ? best - 1 : 0].at;
 }
@@ -225,7 +229,8 @@ static void analyse_ahead(const struct buffer_samples *s, const struct buffer_co
 	odds = buffer_track_odds(s, c, f->ahead == AHEAD_AFTER_SECOND ? BUFFER_AHEAD_SECOND : BUFFER_AHEAD);
 	if (odds > SURE) {
 		f->end = END_TRACK;
-	} else if (e->is_sure && e->high != UINT64_MAX && e->high - e->low <= c->block_bytes + e->low / 64) {
+	} else if (e->is_sure && e->is_explained && e->high != UINT64_MAX &&
+	           e->high - e->low <= c->block_bytes + e->low / 64) {
 		f->is_ahead_even = odds < -SURE;
 		/* behind the block itself; what is held ends with a whole one as a rule */
 		f->ahead_bytes = (struct stats_estimate){ (double)e->low, { (double)e->low, (double)e->high } };

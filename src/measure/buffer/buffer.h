@@ -132,7 +132,9 @@ int buffer_try(struct buffer_io *io, const struct buffer_experiment *e, struct e
 struct buffer_edge {        /* up to where something is held */
 	uint64_t low, high; /* held at low (0: nowhere), not at high (UINT64_MAX: everywhere where it was tried) */
 	bool is_sure;       /* the odds are a thousand to one against all other places among those that were tried */
-	uint64_t ask;       /* if it is not: where another vote decides most */
+	/* likelier than that each place has a share of quick ones of its own, whatever that comes from */
+	bool is_explained;
+	uint64_t ask; /* if it is not: where another vote decides most */
 	size_t votes;
 	double log_likelihood;
 };
