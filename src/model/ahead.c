@@ -34,7 +34,7 @@ double ahead_log_likelihood(const struct ahead_read *a, double overhead, double 
 /* Of all reads together, as logarithms: either way, each scale. */
 static double log_likely(const struct ahead_read *on, size_t nread, double overhead, double period)
 {
-	double sum[2 * ARRAY_LEN(scales)] = { 0.0 }, most = -INFINITY, all = 0.0;
+	double sum[2 * ARRAY_LEN(scales)] = { 0.0 };
 
 	for (size_t k = 0; k < ARRAY_LEN(scales); k++)
 		for (size_t i = 0; i < nread; i++) {
@@ -44,11 +44,7 @@ static double log_likely(const struct ahead_read *on, size_t nread, double overh
 			sum[2 * k] += log((1.0 - NONSENSE) * v[0] + NONSENSE);
 			sum[2 * k + 1] += log((1.0 - NONSENSE) * v[1] + NONSENSE);
 		}
-	for (size_t k = 0; k < ARRAY_LEN(sum); k++)
-		most = fmax(most, sum[k]);
-	for (size_t k = 0; k < ARRAY_LEN(sum); k++)
-		all += exp(sum[k] - most);
-	return most + log(all);
+	return stats_log_sum(sum, ARRAY_LEN(sum));
 }
 
 /* Are two thirds of the reads what an overhead makes of them, one way or the other? */
@@ -68,8 +64,8 @@ static bool explains(const struct ahead_read *on, size_t nread, double overhead,
 
 bool ahead_overhead(const struct ahead_read *on, size_t nread, double period, double most, struct stats_estimate *ret)
 {
-	static const double parts[] = { 0.025, 0.5, 0.975 };
-	double v[CELLS], peak = -INFINITY, all = 0.0, sum = 0.0, at[3] = { NAN, NAN, NAN }, off = FLOOR_NS;
+	const double step = most / CELLS;
+	double v[CELLS], peak = -INFINITY, middle, off = FLOOR_NS;
 
 	for (size_t i = 0; i < nread; i++)
 		if (on[i].is_blurred)
@@ -77,19 +73,16 @@ bool ahead_overhead(const struct ahead_read *on, size_t nread, double period, do
 	if (nread < FEWEST)
 		return false;
 	for (size_t k = 0; k < CELLS; k++) {
-		v[k] = log_likely(on, nread, ((double)k + 0.5) / CELLS * most, period);
+		v[k] = log_likely(on, nread, ((double)k + 0.5) * step, period);
 		peak = fmax(peak, v[k]);
 	}
 	for (size_t k = 0; k < CELLS; k++)
-		all += v[k] = exp(v[k] - peak);
-	for (size_t k = 0; k < CELLS; k++) {
-		for (size_t j = 0; j < ARRAY_LEN(parts); j++)
-			if (sum <= parts[j] * all)
-				at[j] = ((double)k + 0.5) / CELLS * most;
-		sum += v[k];
-	}
-	if (!explains(on, nread, at[1], period))
+		v[k] = exp(v[k] - peak);
+	middle = step * stats_cell_of_share(v, CELLS, 0.5);
+	if (!explains(on, nread, middle, period))
 		return false;
-	*ret = (struct stats_estimate){ at[1], { fmax(at[0] - off, 0.0), at[2] + off } };
+	*ret = (struct stats_estimate){ middle,
+		                        { fmax(step * stats_cell_of_share(v, CELLS, 0.025) - off, 0.0),
+		                          step * stats_cell_of_share(v, CELLS, 0.975) + off } };
 	return true;
 }

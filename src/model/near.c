@@ -127,7 +127,7 @@ static void pair_likely(const struct next *f, size_t i, size_t order, double tim
 /* Of all pairs, the time of a change of heads any: as a logarithm. */
 static double log_likely(const struct next *f, size_t order, double time)
 {
-	double sum[CELLS] = { 0.0 }, product[CELLS], most = -INFINITY, all = 0.0;
+	double sum[CELLS] = { 0.0 }, product[CELLS];
 
 	for (size_t k = 0; k < CELLS; k++)
 		product[k] = 1.0;
@@ -138,11 +138,7 @@ static double log_likely(const struct next *f, size_t order, double time)
 			product[k] = 1.0;
 		}
 	}
-	for (size_t k = 0; k < CELLS; k++)
-		most = fmax(most, sum[k]);
-	for (size_t k = 0; k < CELLS; k++)
-		all += exp(sum[k] - most);
-	return most + log(all);
+	return stats_log_sum(sum, CELLS);
 }
 
 /* The same order with the usual one of the bends. */
@@ -161,7 +157,7 @@ static bool is_first(size_t order)
 
 static void posterior(struct next *f)
 {
-	double likely[CELLS][ORDERS], before[ORDERS], most = -INFINITY, all = 0.0;
+	double likely[CELLS][ORDERS], before[ORDERS], most = -INFINITY;
 
 	for (size_t o = 0; o < ORDERS; o++) {
 		before[o] = f->order[o];
@@ -179,22 +175,14 @@ static void posterior(struct next *f)
 		f->post[j] = 0.0;
 		for (size_t o = 0; o < ORDERS; o++)
 			f->post[j] += exp(likely[j][o] - most) * (usual_bend(o) == o ? 2.0 : 1.0);
-		all += f->post[j];
 	}
-	for (size_t j = 0; j < CELLS; j++)
-		f->post[j] /= all;
 	for (size_t o = 0; o < ORDERS; o++)
 		f->order[o] -= most;
 }
 
 static double quantile(const struct next *f, double q)
 {
-	double sum = 0.0;
-	size_t j = 0;
-
-	while (j + 1 < CELLS && sum + f->post[j] < q)
-		sum += f->post[j++];
-	return f->low + f->step * ((double)j + (q - sum) / f->post[j]);
+	return f->low + f->step * stats_cell_of_share(f->post, CELLS, q);
 }
 
 struct stats_estimate near_next_cylinder(const struct near_pairs *pairs, const struct near_prior *prior)

@@ -270,42 +270,19 @@ static void posterior(struct fit *f)
 				f->spread_mean += p * f->spread[j];
 				total += p;
 			}
-	for (size_t k = 0; k < GRID; k++)
-		f->post[k] /= total;
-	for (size_t i = 0; i < SCALES; i++)
-		f->scale_post[i] /= total;
 	f->spread_mean /= total;
 }
 
-/* Quantile of the posterior, linear between the points of the grid. */
+/* Quantiles of the posteriors, linear between the points of their grids. */
 static double quantile(const struct fit *f, double q)
 {
-	double sum = 0.0, before;
-
-	for (size_t k = 0; k < GRID; k++) {
-		before = sum;
-		sum += f->post[k];
-		if (sum >= q)
-			return at(f, k) + f->half * 2.0 / (GRID - 1) * ((q - before) / f->post[k] - 0.5);
-	}
-	return at(f, GRID - 1);
+	return at(f, 0) + 2.0 * f->half / (GRID - 1) * (stats_cell_of_share(f->post, GRID, q) - 0.5);
 }
 
-static double scale_quantile(const struct fit *f, double q)
+static double scatter_quantile(const struct fit *f, double q)
 {
-	double sum = 0.0;
-
-	for (size_t i = 0; i < SCALES; i++) {
-		double before = sum;
-
-		sum += f->scale_post[i];
-		if (sum >= q) {
-			double ratio = f->scale[1] / f->scale[0];
-
-			return f->scale[i] * pow(ratio, (q - before) / f->scale_post[i] - 0.5);
-		}
-	}
-	return f->scale[SCALES - 1];
+	return T4_ROBUST * f->scale[0] *
+	       pow(f->scale[1] / f->scale[0], stats_cell_of_share(f->scale_post, SCALES, q) - 0.5);
 }
 
 bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
@@ -351,9 +328,8 @@ bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const 
 	}
 	ret->median = quantile(f, 0.5);
 	ret->ci = (struct interval){ quantile(f, 0.025), quantile(f, 0.975) };
-	ret->scatter = T4_ROBUST * scale_quantile(f, 0.5);
-	ret->scatter_ci =
-		(struct interval){ T4_ROBUST * scale_quantile(f, 0.025), T4_ROBUST * scale_quantile(f, 0.975) };
+	ret->scatter = scatter_quantile(f, 0.5);
+	ret->scatter_ci = (struct interval){ scatter_quantile(f, 0.025), scatter_quantile(f, 0.975) };
 	ret->spread = f->spread_mean;
 	ret->n = n;
 	return true;

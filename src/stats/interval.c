@@ -131,7 +131,7 @@ struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
 
 void stop_init(struct stop *s, double precision, size_t min_n)
 {
-	*s = (struct stop){ .precision = precision, .next_n = min_n ? min_n : 40 };
+	*s = (struct stop){ .precision = precision, .next_n = min_n };
 }
 
 bool stop_check(struct stop *s, const double *x, size_t n)

@@ -54,6 +54,6 @@ struct stop {
 	size_t next_n;
 	bool was_narrow, is_reached;
 };
-void stop_init(struct stop *s, double precision, size_t min_n); /* min_n 0: 40 */
+void stop_init(struct stop *s, double precision, size_t min_n);
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);

@@ -36,8 +36,11 @@ double *stats_copy_finite(const double *x, size_t *n); /* a copy of those, in or
 double stats_median(double *x, size_t n);              /* reorders x; NaN when n = 0 */
 double stats_qn(const double *x, size_t n); /* scale that stays right with half of the values wrong; NaN when n < 2 */
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
-double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
-void stats_sort(double *x, size_t n);                              /* NaNs last */
+/* Up to where in n cells of such weights, from 0 to n, that share of the whole lies. */
+double stats_cell_of_share(const double *weight, size_t n, double share);
+double stats_log_sum(const double *log_of, size_t n); /* the logarithm of the sum of what these are the logarithms of */
+double stats_harmonic_mean(const double *x, size_t n); /* all x > 0, else NaN */
+void stats_sort(double *x, size_t n);                  /* NaNs last */
 
 /* ---- dist.c ---- */
 
@@ -167,8 +170,8 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
  * it is where that shows nothing.
  */
 struct period_event {
-	double t, at; /* at: when it was, from any one time on */
-	size_t group;
+	uint64_t group;
+	double t, at;                /* at: when it was, from any one time on */
 	double residual, arm, score; /* are written; arm: turns from the middle of its group */
 };
 void refine_period(struct period_event *ev, size_t n, struct period_fit *fit);

@@ -99,6 +99,29 @@ double stats_quantile_sorted(const double *x, size_t n, double q)
 	return x[i] + part * (x[i + 1] - x[i]);
 }
 
+double stats_cell_of_share(const double *weight, size_t n, double share)
+{
+	double all = 0.0, sum = 0.0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < n; k++)
+		all += weight[k];
+	while (i + 1 < n && sum + weight[i] < share * all)
+		sum += weight[i++];
+	return (double)i + fmin((share * all - sum) / weight[i], 1.0);
+}
+
+double stats_log_sum(const double *log_of, size_t n)
+{
+	double most = -INFINITY, sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, log_of[i]);
+	for (size_t i = 0; i < n; i++)
+		sum += exp(log_of[i] - most);
+	return most + log(sum);
+}
+
 double stats_median(double *x, size_t n)
 {
 	n = stats_keep_finite(x, n);

@@ -324,7 +324,7 @@ TEST(stopping_at_a_precision_leaves_intervals_honest)
 			size_t n = 0;
 
 			make_series(cases[c].noise, 100, cases[c].spread, seed, x, cases[c].longest);
-			stop_init(&stop, cases[c].precision, 0);
+			stop_init(&stop, cases[c].precision, 40);
 			while (n < cases[c].longest && !stop_check(&stop, x, n))
 				n++;
 			assert_true(stop.is_reached);
@@ -355,7 +355,7 @@ TEST(hostile_series_give_no_interval_instead_of_a_wrong_one)
 	assert_true(isnan(stats_batch_means_ci(NULL, 0).low));
 	assert_true(isnan(stats_batch_means_ci(same, 1).low));
 	assert_true(stats_batch_means_ci(same, 50).low == 5 && stats_batch_means_ci(same, 50).high == 5);
-	stop_init(&stop, 0.01, 0);
+	stop_init(&stop, 0.01, 40);
 	assert_false(stop_check(&stop, same, 39));
 	assert_false(stop_check(&stop, same, 40)); /* one narrow look is not enough */
 	assert_false(stop_check(&stop, same, 50));

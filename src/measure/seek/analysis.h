@@ -215,13 +215,10 @@ struct seek_read {
 };
 /* The mean over all reads of a span, with what the curve shows taken off their variance. */
 struct seek_controlled {
-	double known_ns, off_ns; /* what the curve says of all pairs; what reads took beyond that, on the average */
 	double mean_ns, half_ns; /* half of the 95 % interval */
-	double variance, variance_ratio; /* what remains of the variance */
-	double unexplained; /* and of the scatter, few that are far off aside; also where it does not help */
-	double later_ns;    /* than by the curve a block is there */
-	bool is_far;        /* over that many tracks that what it loses is what others lose */
-	bool is_whole;      /* the whole device */
+	double variance_ratio;   /* what remains of the variance */
+	double unexplained;      /* and of the scatter, few that are far off aside; also where it does not help */
+	double later_ns;         /* than by the curve a block is there */
 	size_t n;
 };
 /* Mean of the curve over uniform pairs of bytes of a span, which is what random reads do. */

@@ -191,7 +191,6 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
                   uint64_t end, struct seek_controlled *ret)
 {
 	cleanup_free double *off = xcalloc(n + 1, sizeof(*off)), *plain = xcalloc(n + 1, sizeof(*plain));
-	struct interval ci;
 	struct summary sum, all;
 	double variance, known = 0.0, later[SEEK_PARTS], all_later = 0.0;
 	size_t m = 0, of[SEEK_PARTS] = { 0 };
@@ -214,24 +213,18 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	ret->unexplained = sum.mad / all.mad;
 	if (sum.stddev > 0.9 * all.stddev)
 		return false;
-	ci = stats_batch_means_ci(off, m);
-	if (!isfinite(ci.low) || !isfinite(ci.high))
-		ci = sum.mean_ci;
 	for (size_t i = 0; i < SEEK_PARTS; i++) {
 		all_later += (double)of[i] / (double)m * later[i];
 		known += (double)of[i] / (double)m * (known_mean(k, judge_of(k, is_whole, i), first, end) + later[i]);
 	}
 	variance = fmax(sum.stddev * sum.stddev, least_variance(k, first, m, is_whole));
-	*ret = (struct seek_controlled){ .known_ns = known,
-		                         .off_ns = sum.mean,
-		                         .half_ns = fmax(interval_half(ci), 1.96 * sqrt(variance / (double)m)),
-		                         .variance = variance,
+	*ret = (struct seek_controlled){ .mean_ns = known + sum.mean,
+		                         .half_ns = fmax(interval_half(stats_batch_means_ci(off, m)),
+		                                         1.96 * sqrt(variance / (double)m)),
 		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
 		                         .unexplained = ret->unexplained,
-		                         .is_whole = is_whole,
 		                         .later_ns = all_later,
 		                         .n = m };
-	ret->mean_ns = known + sum.mean;
 	/* Over the whole device a wrong curve is not an error of the mean: what the curve says is wrong of the reads,
 	 * too, and of its mean alike. */
 	if (!is_whole)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
 #include "model/reads.h"
@@ -96,20 +96,6 @@ struct points {
 	size_t n;
 };
 
-static int compare_reported(const void *a, const void *b)
-{
-	const struct reported *p = a, *q = b;
-
-	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
-}
-
-static int compare_stroke(const void *a, const void *b)
-{
-	const struct seek_random *p = a, *q = b;
-
-	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
-}
-
 /* The reads of like distances, as if all had gone the same. false: not known. */
 static bool one_bin(const struct seek_known *k, const struct curve *trend, const struct seek_random *v, size_t n,
                     struct reported *ret)
@@ -155,7 +141,7 @@ static void add_reads(const struct seek_known *k, const struct seek_samples *m, 
 	if (n < READS_LEAST)
 		return;
 	memcpy(v, m->random, n * sizeof(*v));
-	qsort(v, n, sizeof(*v), compare_stroke);
+	qsort(v, n, sizeof(*v), order_f64);
 	bins = n / BIN_READS < BINS_LEAST ? BINS_LEAST : n / BIN_READS > BINS_MOST ? BINS_MOST : n / BIN_READS;
 	for (size_t i = 0; i < bins; i++) {
 		size_t from = i * n / bins, end = (i + 1) * n / bins;
@@ -195,7 +181,7 @@ static struct points gather(const struct seek_known *k, const struct seek_sample
 		    !(read && fabs(a->fit.median - curve_at(c, a->stroke)) > SEEK_STRAY * k->places.period_ns))
 			p.v[p.n++] = reported_of(&k->places, a);
 	}
-	qsort(p.v, p.n, sizeof(p.v[0]), compare_reported);
+	qsort(p.v, p.n, sizeof(p.v[0]), order_f64);
 	for (size_t i = 0; i < p.n; i++)
 		p.at[i] = (struct curve_point){ p.v[i].stroke, { p.v[i].fit.median, p.v[i].fit.ci } };
 	return p;

@@ -18,6 +18,7 @@
 
 #define DEEPEST       32
 #define POINTS        4000 /* of one depth */
+#define BATCHES       10   /* of four seconds: twice as long as a request waits, at 150 a second and a depth of 32 */
 #define SETTLES       8    /* times of the depth are answered before (a choice, see above) */
 #define SETTLES_QUICK 3    /* and where the queue is so short that nothing becomes old */
 #define QUICK_DEPTH   8    /* of a short run: for more there is no time to settle */
@@ -86,28 +87,26 @@ static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_f
 	bucket_log_add(&q->log, req->done_ns - q->steady_ns, ++q->n);
 }
 
-/* Of the time between completions. What the halves differ by is in it: a queue may change its ways more slowly than any
- * batch of it is long. */
-static struct interval gap_interval(const struct queue *q, double *gap, double mean)
+/* Of the time between completions. A drive that takes the oldest request now and then is quicker and slower for as long
+ * as requests wait: only parts that are much longer show how far chance moves the whole. */
+static struct interval gap_interval(const struct queue *q)
 {
 	const struct bucket_point *p = q->log.p;
-	size_t n = q->log.n - 1, half = n / 2;
-	double before = half ? (double)p[half].t_ns / (double)p[half].bytes : mean, after, slow;
-	struct interval ci;
+	const size_t last = q->log.n - 1;
+	double gap[BATCHES];
 
-	for (size_t i = 0; i < n; i++)
-		gap[i] = (double)(p[i + 1].t_ns - p[i].t_ns) / (double)q->log.stride;
-	ci = stats_batch_means_ci(gap, n);
-	after = half ? 2.0 * mean - before : mean;
-	slow = (after - before) / 2.0;
-	return stats_sum((struct stats_estimate){ mean, ci }, stats_about(0.0, slow)).ci;
+	for (size_t i = 0; i < BATCHES; i++) {
+		const struct bucket_point *from = &p[i * last / BATCHES], *to = &p[(i + 1) * last / BATCHES];
+
+		gap[i] = (double)(to->t_ns - from->t_ns) / (double)(to->bytes - from->bytes);
+	}
+	return stats_batch_means_ci(gap, BATCHES);
 }
 
 /* -EAGAIN: too few to know. */
 static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct queue_row *row, struct err *err)
 {
 	struct load load = { .targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth };
-	cleanup_free double *gap = xcalloc(POINTS, sizeof(*gap));
 	struct load_stats stats;
 	struct interval ci;
 	int r;
@@ -127,9 +126,9 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	load.feeder = &q->feeder;
 	load.max_ns = LONGEST_NS + q->limit_ns < seek_left_ns(s) ? LONGEST_NS + q->limit_ns : seek_left_ns(s);
 	r = session_load(s->ses, &load, s->t.eng, &stats, err);
-	if (r < 0 || q->n < 10)
+	if (r < 0 || q->n < BATCHES)
 		return r < 0 ? r : -EAGAIN;
-	ci = gap_interval(q, gap, (double)(q->last_ns - q->steady_ns) / (double)q->n);
+	ci = gap_interval(q);
 	*row = (struct queue_row){ .depth = depth,
 		                   .iops = (double)q->n * 1e9 / (double)(q->last_ns - q->steady_ns),
 		                   .mean_ns = hist_mean(q->latency),

@@ -56,15 +56,16 @@ static double quantile(const double *sorted, size_t n, double q)
 /* extra_se: of the mean, beside what the times show. */
 static void fill_span(double *v, size_t n, double extra_se, struct span_row *row)
 {
-	struct interval ci = stats_batch_means_ci(v, n);
 	struct summary sum;
+	struct interval ci;
 
 	if (!summary_of(v, n, &sum))
 		return;
-	ci = isfinite(ci.low) && isfinite(ci.high) ? ci : sum.mean_ci;
 	row->mean_ns = sum.mean;
 	row->stddev_ns = sum.stddev;
-	ci = stats_sum((struct stats_estimate){ sum.mean, ci }, stats_about(0.0, 1.96 * extra_se)).ci;
+	ci = stats_sum((struct stats_estimate){ sum.mean, stats_batch_means_ci(v, n) },
+	               stats_about(0.0, 1.96 * extra_se))
+	             .ci;
 	row->low = ci.low;
 	row->high = ci.high;
 	row->iops = 1e9 / sum.mean;

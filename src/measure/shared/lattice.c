@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "measure/shared/lattice.h"
 
 #define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm: the slowest that are still in use turn with 3600 */
@@ -59,13 +60,6 @@ static bool is_of_a_clock(const struct events *ev, const struct period_fit *fit)
 	return (re * re + im * im) / n > CLOCK_MOST;
 }
 
-static int compare_events(const void *a, const void *b)
-{
-	const struct period_event *p = a, *q = b;
-
-	return (p->group > q->group) - (p->group < q->group);
-}
-
 /* Each sector has an angle of its own, and its first answer strayed as others do. */
 static void refine(const struct events *ev, struct period_fit *fit)
 {
@@ -76,11 +70,11 @@ static void refine(const struct events *ev, struct period_fit *fit)
 		all[n++] = (struct period_event){ .t = ev->when[i],
 			                          .at = (double)(int64_t)(ev->first[i] - ev->first[0]) + ev->when[i],
 			                          .group = ev->first[i] };
-	qsort(all, n, sizeof(all[0]), compare_events);
+	qsort(all, n, sizeof(all[0]), order_u64);
 	for (size_t i = 0, m = n; i < m; i++)
 		if (i == 0 || all[i].group != all[i - 1].group)
 			all[n++] = (struct period_event){ .at = all[i].at - all[i].t, .group = all[i].group };
-	qsort(all, n, sizeof(all[0]), compare_events);
+	qsort(all, n, sizeof(all[0]), order_u64);
 	refine_period(all, n, fit);
 }
 
