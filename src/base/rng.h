@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RNG_GOLDEN 0.6180339887 /* the golden section: multiples of it lie evenly, however many there are (Weyl) */
+
 struct rng {
 	unsigned __int128 state;
 	unsigned __int128 inc;

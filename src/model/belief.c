@@ -5,7 +5,8 @@
 
 #include "stats/stats.h"
 
-#define HARDLY 5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
+#define NEAR_EDGE 0.7 /* scales (of the logistic law) */
+#define HARDLY    5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
 #define FORGETS                                                                                                       \
 	0.5 /* what the places before show of the next ones: their log likelihood times this (a choice: half as sure) \
 	     */
@@ -64,4 +65,9 @@ double belief_draw(const struct belief *b, struct rng *rng)
 			return ((double)i + rng_double(rng)) * b->step;
 	}
 	return 0.0;
+}
+
+double belief_aim(const struct belief *b, struct rng *rng, size_t i)
+{
+	return belief_draw(b, rng) + (i & 1 ? NEAR_EDGE : -NEAR_EDGE) * b->scatter;
 }

@@ -20,3 +20,5 @@ void belief_within(struct belief *b, struct interval ns);                      /
 void belief_learn(struct belief *b, double access, double period);
 void belief_fades(struct belief *b); /* other places of the same distance take about as long */
 double belief_draw(const struct belief *b, struct rng *rng);
+/* The i-th time to aim at: before the drawn one and behind it in turn, where an access shows most of it. */
+double belief_aim(const struct belief *b, struct rng *rng, size_t i);

@@ -9,7 +9,6 @@
 #define FALL          0.3 /* of the rise of the curve: real ones fall by less (a choice) */
 #define AVERAGE_STEPS 100 /* of an average over distances (a choice) */
 #define GROSS         4.0 /* standard errors: chance does that once in 16000 */
-#define TURNS_MOST    8.0 /* revolutions: no arm takes longer */
 #define BRIDGE                                                                                                      \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over \
 	       pairs */
@@ -49,7 +48,7 @@ static double rise_of(const struct curve *c)
 
 struct stats_estimate curve_about(const struct curve *c, double stroke)
 {
-	return stats_about(curve_at(c, stroke), 1.96 * between_cells(c->se, stroke));
+	return stats_about(curve_at(c, stroke), STATS_95 * between_cells(c->se, stroke));
 }
 
 struct stats_estimate curve_moved(const struct curve *c, const struct curve_point *p, double stroke, double place_off)
@@ -84,7 +83,7 @@ static struct stats_estimate average_of(const struct smooth *s)
 		w[i] = 2.0 * (1.0 - x[i]) / AVERAGE_STEPS;
 	}
 	mean = smooth_sum(s, x, w, AVERAGE_STEPS, &se);
-	return stats_about(mean, 1.96 * se);
+	return stats_about(mean, STATS_95 * se);
 }
 
 /* Where near points lie, and far ones, as sure as they are. */
@@ -107,7 +106,7 @@ static bool is_likely(const struct curve *c, double period)
 {
 	double first = c->time[0], last = c->time[CURVE_CELLS - 1];
 
-	return first > -period && first < TURNS_MOST * period && last > 0.0 && last < TURNS_MOST * period;
+	return first > -period && first < CURVE_TURNS_MOST * period && last > 0.0 && last < CURVE_TURNS_MOST * period;
 }
 
 struct curve curve_of(const struct curve_point *p, size_t n, double period, double place_off, const struct curve *reads)
@@ -123,7 +122,7 @@ struct curve curve_of(const struct curve_point *p, size_t n, double period, doub
 			     off = reads ? 0.0 : off_ns(fmax(rise, 0.0), p[i].stroke, place_off);
 
 		v[i] = (struct smooth_point){ p[i].stroke, p[i].at.value - trend,
-			                      fmax(hypot(interval_half(p[i].at.ci), off) / 1.96, 1e3) };
+			                      fmax(hypot(interval_half(p[i].at.ci), off) / STATS_95, 1e3) };
 	}
 	s = smooth_new(v, n, !reads);
 	if (!s)

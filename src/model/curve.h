@@ -8,8 +8,9 @@
 
 #include "stats/stats.h"
 
-#define CURVE_CELLS  64
-#define CURVE_POINTS 48
+#define CURVE_CELLS      64
+#define CURVE_POINTS     48
+#define CURVE_TURNS_MOST 8.0 /* revolutions: no arm takes longer */
 
 struct curve_point {
 	double stroke;            /* part of it */

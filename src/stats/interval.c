@@ -188,7 +188,7 @@ struct stats_estimate stats_ratio(struct stats_estimate a, struct stats_estimate
 
 struct interval stats_share_ci(uint64_t k, uint64_t n)
 {
-	const double z = 1.96, m = (double)n, p = (double)k / m, d = 1.0 + z * z / m;
+	const double z = STATS_95, m = (double)n, p = (double)k / m, d = 1.0 + z * z / m;
 	double mid = p + z * z / (2.0 * m), half = z * sqrt(p * (1.0 - p) / m + z * z / (4.0 * m * m));
 
 	if (n == 0)

@@ -20,6 +20,7 @@ struct stats_estimate {
 	double value; /* NaN: not known */
 	struct interval ci;
 };
+#define STATS_95      1.96 /* standard errors to either side (normal law) */
 #define STATS_UNKNOWN ((struct stats_estimate){ NAN, { NAN, NAN } })
 static inline struct stats_estimate stats_about(double value, double half)
 {

@@ -118,7 +118,7 @@ static struct stats_estimate estimate_of(const struct solved *v, size_t n, size_
 		all += likely;
 		sum += likely * (own * wider + off * off);
 	}
-	return stats_about(value, 1.96 * sqrt(sum / all));
+	return stats_about(value, STATS_95 * sqrt(sum / all));
 }
 
 static size_t best_of(const struct solved *v, size_t n)

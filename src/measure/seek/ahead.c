@@ -10,6 +10,7 @@
 #define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
 #define AHEAD_ALONE   12   /* reads ahead of the head, of two places, show the overhead alone (a choice) */
 #define RETURNS_LEAST 0.25 /* of a place's returns, or that many: one in 40 comes by there by chance */
+#define WIDE          0.1  /* of a revolution: wider intervals show nothing (a choice) */
 #define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
 
 /* All of a log. */
@@ -74,7 +75,7 @@ static bool by_reads_ahead(const struct seek_known *k, const struct aim_log *on,
 	struct stats_estimate o;
 
 	if (on->pairs < 2 || on->n < AHEAD_ALONE || !overhead_ahead(on, k->places.period_ns, most, &o) ||
-	    o.ci.high - o.ci.low > 0.1 * k->places.period_ns)
+	    o.ci.high - o.ci.low > WIDE * k->places.period_ns)
 		return false;
 	*ret = (struct seek_overhead){ .ns = o.value, .ci = o.ci };
 	if (!(k->hits.without_ns > 0.0) || are_like_hits(k, o.ci))
@@ -103,7 +104,7 @@ bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a)
 struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct seek_point *p,
                                       const struct seek_point *on)
 {
-	const struct arrival_prior prior = { .scatter = 0.003 * k->places.period_ns };
+	const struct arrival_prior prior = { .scatter = SEEK_SCATTER * k->places.period_ns };
 	const double period = k->places.period_ns;
 	struct seek_overhead ret;
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
@@ -122,7 +123,7 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 	}
 	/* Of writes nobody knows how much of it is the time to find the place again that reads were seen to need. */
 	if (places >= 2 && !(k->is_writing && k->reads && k->reads->overhead.restart_ns > 0.0) &&
-	    fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < 0.1 * period)
+	    fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
 		                    &on->log);

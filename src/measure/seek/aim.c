@@ -18,8 +18,8 @@
 #include "measure/seek/seek.h"
 
 #define SEEN_MAX  64    /* sectors of a track whose angles are kept: a pair of places is visited less often */
+#define TRIES     8     /* for what was not read yet; for each aim that is to show something (a choice) */
 #define TOLERANCE 0.012 /* of a revolution about the angle aimed at (real drives: 97 % within 0.014) */
-#define NEAR_EDGE 0.7   /* scales: an access there shows most of the median (of the logistic law) */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -132,10 +132,10 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 	if (isfinite(want_ns) && a->last_ns)
 		target = aimed_target(
 			a, p, phase_at(a, (double)(a->last_ns - a->origin_ns) + want_ns + a->transfer[side]), &phase);
-	for (int tries = 0; target < 0.0 && tries < 8; tries++) {
+	for (int tries = 1; target < 0.0; tries++) {
 		double any = p->first + rng_double(&t->rng) * fmax(p->length - t->block_bytes, 0.0);
 
-		if (tries == 7 || !is_stale(a, p, any))
+		if (tries == TRIES || !is_stale(a, p, any))
 			target = any;
 	}
 	offset = timed_align(t, target);
@@ -184,7 +184,8 @@ static int evenly(struct aim *a, struct err *err)
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
 		r = hop(a, i, NAN, AIM_FIRST, &shows, err);
 	for (size_t i = 0, tries = 0;
-	     r == 0 && !is_unstored(a) && i < a->setup->neven && tries < 4 * a->setup->neven && !seek_is_over(a->s);
+	     r == 0 && !is_unstored(a) && i < a->setup->neven && tries < TRIES / 2 * a->setup->neven &&
+	     !seek_is_over(a->s);
 	     tries++) {
 		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &shows, err);
 		i += r == 0 && shows;
@@ -208,10 +209,9 @@ static int about_the_edge(struct aim *a, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && reported(a->log) < want && !seek_is_over(a->s); i++) {
-		double off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
 		bool shows;
 
-		r = hop(a, a->head == 0, fmax(belief_draw(a->belief, rng) + off, 0.0), AIM_EDGE, &shows, err);
+		r = hop(a, a->head == 0, fmax(belief_aim(a->belief, rng, i), 0.0), AIM_EDGE, &shows, err);
 	}
 	return r;
 }

@@ -54,13 +54,10 @@ struct seek_point {
 	struct arrival fit;
 	bool is_known;
 };
-/* A random read over the whole device: by how far the head went, what it took until the sector began, in which part of
- * the reads it counts. */
+/* A random read over the whole device: by how far the head went, what it took until the sector began. */
 #define SEEK_RANDOM_MAX 1024
-#define SEEK_PARTS      4
 struct seek_random {
 	double stroke, ns, bytes;
-	size_t part;
 };
 /* What the curve follows from. */
 struct seek_samples {
@@ -143,9 +140,8 @@ struct seek_known {
 	struct curve curve;
 	struct seek_fit fit;                      /* of two pieces, beside it */
 	struct stats_estimate track, third, full; /* arrivals after the command, overhead and seek */
-	struct curve parts[SEEK_PARTS];           /* the curve as the random reads of the other parts have it */
-	bool has_parts;
-	double later_ns;                /* than by the curve, a block over the whole device was there */
+	struct curve by_reads; /* as random reads over the whole device have it; unknown where the other knows better */
+	double later_ns;       /* than by the curve, a block over the whole device was there */
 	const struct seek_known *reads; /* of writes: whose curve they go by; NULL: by none */
 };
 
@@ -171,6 +167,7 @@ struct stats_estimate seek_less_overhead(const struct seek_known *k, struct stat
  */
 bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a);
 #define SEEK_OVERHEAD_MOST 0.4 /* of a revolution: longer overheads are not looked for (a choice) */
+#define SEEK_SCATTER       0.003 /* how far one scatters, before any shows (real drives: 0.003 to 0.01) */
 
 /* ---- points.c ---- */
 
@@ -178,11 +175,10 @@ bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a)
 void seek_point_fit(const struct seek_known *k, struct seek_point *p, const struct arrival_prior *prior, double most);
 #define SEEK_KNOWN 0.05
 /* Of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice). */
-#define SEEK_STRAY      0.35
-#define SEEK_TURNS_MOST 8.0 /* revolutions: no arm takes longer */
+#define SEEK_STRAY 0.35
 struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_samples *m);
-/* The likeliest by the aimed accesses and the random reads of all parts but one, which is judged by it. */
-struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, size_t without);
+/* The likeliest by the aimed accesses and the random reads. */
+struct curve seek_curve_by_reads(const struct seek_known *k, const struct seek_samples *m);
 /* Most reads take another time than any wait for the sector explains: the aimed accesses were a cache's. */
 bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples *m);
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m);
@@ -223,7 +219,6 @@ struct seek_controlled {
 };
 /* Mean of the curve over uniform pairs of bytes of a span, which is what random reads do. */
 double seek_mean_arrival(const struct seek_known *k, const struct curve *c, uint64_t first, uint64_t end);
-size_t seek_part_of(const struct seek_known *k, const struct seek_read *read);
 bool seek_has_control(const struct seek_known *k, uint64_t first, uint64_t end);
 /* Finds those of a span's reads, in the order of time, that were had while others used the disk; how many of 100. Of
  * more than 50 none is marked. */

@@ -18,7 +18,7 @@ static const struct share {
 	bool gives_way;      /* to the rotation, and to what shows where things are */
 	const char *name;
 } shares[] = {
-	[SEEK_ROTATION] = { 0.0, 0.0, 0.0, false, "rotation" },
+	[SEEK_ROTATION] = { 4.0, 10.0, 0.0, false, "rotation" },
 	[SEEK_ARMS] = { 0.3, 1.0, 0.0, false, "each actuator" },
 	[SEEK_RATES] = { 1.4, 4.0, 0.0, false, "sequential rates" },
 	[SEEK_OVERHEAD] = { 2.5, 4.0, 0.0, true, "command overhead" },
@@ -37,6 +37,15 @@ static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
 		return phase <= (s->known.is_writing ? SEEK_NEAR : SEEK_WHOLE);
 	return phase == SEEK_QUEUE ? !strs_list_have(&s->p->without, "queue")
 	                           : !is_curve || !strs_list_have(&s->p->without, "curve");
+}
+
+uint64_t seek_usual_ns(const struct seek_params *p, enum seek_phase first, enum seek_phase last)
+{
+	double s = 0.0;
+
+	for (enum seek_phase i = first; i <= last; i++)
+		s += p->quick ? shares[i].quick_s : shares[i].full_s;
+	return (uint64_t)(s * 1e9);
 }
 
 void seek_budget(struct seek_run *s, uint64_t total_ns)

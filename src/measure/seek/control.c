@@ -42,12 +42,17 @@ static bool is_all(const struct seek_known *k, uint64_t first, uint64_t end)
 	return (double)(end - first) > WHOLE * (double)k->places.size_bytes;
 }
 
+/* Who says what a read should take. */
+static const struct curve *judge_of(const struct seek_known *k, uint64_t first, uint64_t end)
+{
+	return is_all(k, first, end) && k->by_reads.is_known ? &k->by_reads : &k->curve;
+}
+
 bool seek_has_control(const struct seek_known *k, uint64_t first, uint64_t end)
 {
 	/* Of what is stored in parts, the distances are not those of the span. */
-	bool is_whole = is_all(k, first, end), has_curve = k->curve.is_known || (k->has_parts && is_whole);
-
-	return has_curve && !k->is_patchy && (is_whole || is_longer(k, first, end, TRACKS_LEAST));
+	return judge_of(k, first, end)->is_known && !k->is_patchy &&
+	       (is_all(k, first, end) || is_longer(k, first, end, TRACKS_LEAST));
 }
 
 double seek_answer(const struct seek_known *k, double bytes, double track)
@@ -92,8 +97,7 @@ static double expected(const struct seek_known *k, const struct curve *c, const 
 	double there = curve_at(c, seek_stroke_between(&k->places, (double)r->offset, (double)r->before)) + later;
 	double turn = (r->ns - transfer - there) / period, u = (turn - floor(turn)) * period;
 	/* Too late for it just behind the edge, in time just before the next: the logistic law. */
-	double late = 1.0 / (1.0 + exp(fmin(u / scale, 700.0))),
-	       early = 1.0 / (1.0 + exp(fmin((period - u) / scale, 700.0)));
+	double late = (1.0 - tanh(u / scale / 2.0)) / 2.0, early = (1.0 - tanh((period - u) / scale / 2.0)) / 2.0;
 
 	return there + u + period * (late - early) + transfer;
 }
@@ -121,30 +125,6 @@ static double known_mean(const struct seek_known *k, const struct curve *c, uint
 	return seek_mean_arrival(k, c, first, end) + k->places.period_ns / 2.0 + sum / STEPS;
 }
 
-size_t seek_part_of(const struct seek_known *k, const struct seek_read *read)
-{
-	return read->offset / k->block_bytes % SEEK_PARTS; /* a random block's number is any */
-}
-
-/*
- * Who says what a read should take: over the whole device, whose reads are themselves part of what the curve is from,
- * each part of them is held against what the others show (cross-fitting: Chernozhukov et al. 2018), as a curve through
- * a read's own time would explain it too well.
- */
-static const struct curve *judge_of(const struct seek_known *k, bool is_whole, size_t part)
-{
-	return is_whole && k->has_parts ? &k->parts[part] : &k->curve;
-}
-
-/* Of the whole device, from random reads: there is a curve also without each part of them. */
-static bool is_judged(const struct seek_known *k, bool is_whole)
-{
-	for (size_t i = 0; i < SEEK_PARTS; i++)
-		if (!judge_of(k, is_whole, i)->is_known)
-			return false;
-	return true;
-}
-
 #define LATER_CELLS 48
 #define LATER_LEAST (-0.04) /* of a revolution: to where the curve may be wrong */
 #define LATER_MOST  0.2     /* to where a slow interface brings a block of an old drive */
@@ -155,22 +135,20 @@ static bool is_judged(const struct seek_known *k, bool is_whole)
  * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. Some
  * drives begin to read wherever the head comes down in a block. Such a read does not end at the block's angle, and
  * angles just behind the edge never come: the wait would be reported too short by as much. So the edge is looked for
- * where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
+ * where the reads themselves begin: the latest place that is as likely as any.
  */
-static double later_of(const struct seek_known *k, const struct seek_read *const *reads, size_t n, size_t without,
-                       bool is_whole)
+static double later_of(const struct seek_known *k, const struct curve *judge, const struct seek_read *const *reads,
+                       size_t n)
 {
-	double sum[LATER_CELLS] = { 0.0 }, most = -INFINITY, period = k->places.period_ns, step, least,
-	       scatter = 0.5 * blur(k, &k->curve);
-	const struct curve *judge = judge_of(k, is_whole, without);
+	const double period = k->places.period_ns, least = LATER_LEAST * period,
+		     step = (LATER_MOST - LATER_LEAST) * period / LATER_CELLS, scatter = 0.5 * blur(k, &k->curve);
+	double sum[LATER_CELLS] = { 0.0 }, most = -INFINITY;
 	size_t reported = 0, last = 0;
 
-	least = LATER_LEAST * period;
-	step = (LATER_MOST - LATER_LEAST) * period / LATER_CELLS;
 	for (size_t i = 0; i < n; i++) {
 		double there;
 
-		if (!reads[i]->before || seek_part_of(k, reads[i]) == without)
+		if (!reads[i]->before)
 			continue;
 		there = reads[i]->ns - seek_transfer(k, (double)reads[i]->offset) -
 		        curve_at(judge,
@@ -191,39 +169,33 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
                   uint64_t end, struct seek_controlled *ret)
 {
 	cleanup_free double *off = xcalloc(n + 1, sizeof(*off)), *plain = xcalloc(n + 1, sizeof(*plain));
+	const bool is_whole = is_all(k, first, end);
+	const struct curve *judge = judge_of(k, first, end);
+	const double later = is_whole ? later_of(k, judge, reads, n) : k->later_ns;
 	struct summary sum, all;
-	double variance, known = 0.0, later[SEEK_PARTS], all_later = 0.0;
-	size_t m = 0, of[SEEK_PARTS] = { 0 };
-	bool is_whole = is_all(k, first, end);
+	double variance;
+	size_t m = 0;
 
-	if (!seek_has_control(k, first, end) || !is_judged(k, is_whole))
+	if (!seek_has_control(k, first, end))
 		return false;
-	for (size_t i = 0; i < SEEK_PARTS; i++)
-		later[i] = is_whole ? later_of(k, reads, n, i, true) : k->later_ns;
 	for (size_t i = 0; i < n; i++) {
 		if (!reads[i]->before)
 			continue;
 		plain[m] = reads[i]->ns;
-		off[m++] = reads[i]->ns - expected(k, judge_of(k, is_whole, seek_part_of(k, reads[i])), reads[i],
-		                                   later[seek_part_of(k, reads[i])]);
-		of[seek_part_of(k, reads[i])]++;
+		off[m++] = reads[i]->ns - expected(k, judge, reads[i], later);
 	}
 	if (m < 20 || !summary_of(off, m, &sum) || !summary_of(plain, m, &all))
 		return false;
 	ret->unexplained = sum.mad / all.mad;
 	if (sum.stddev > 0.9 * all.stddev)
 		return false;
-	for (size_t i = 0; i < SEEK_PARTS; i++) {
-		all_later += (double)of[i] / (double)m * later[i];
-		known += (double)of[i] / (double)m * (known_mean(k, judge_of(k, is_whole, i), first, end) + later[i]);
-	}
 	variance = fmax(sum.stddev * sum.stddev, least_variance(k, first, m, is_whole));
-	*ret = (struct seek_controlled){ .mean_ns = known + sum.mean,
+	*ret = (struct seek_controlled){ .mean_ns = known_mean(k, judge, first, end) + later + sum.mean,
 		                         .half_ns = fmax(interval_half(stats_batch_means_ci(off, m)),
-		                                         1.96 * sqrt(variance / (double)m)),
+		                                         STATS_95 * sqrt(variance / (double)m)),
 		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
 		                         .unexplained = ret->unexplained,
-		                         .later_ns = all_later,
+		                         .later_ns = later,
 		                         .n = m };
 	/* Over the whole device a wrong curve is not an error of the mean: what the curve says is wrong of the reads,
 	 * too, and of its mean alike. */
@@ -240,15 +212,14 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 #define SPELL      10   /* reads: a shorter one is chance */
 
 /* Did it take what no wait for its sector explains? -1: cannot tell. */
-static int is_odd(const struct seek_known *k, const struct seek_read *r, bool is_whole, double later)
+static int is_odd(const struct seek_known *k, const struct seek_read *r, const struct curve *c)
 {
-	const struct curve *c = judge_of(k, is_whole, seek_part_of(k, r));
 	const double period = k->places.period_ns, margin = MARGIN + 2.0 * blur(k, c) / period;
 	double turn;
 
 	if (!r->before || r->is_hit || r->is_behind_hit || r->is_passed)
 		return -1;
-	turn = (r->ns - seek_transfer(k, (double)r->offset) - later -
+	turn = (r->ns - seek_transfer(k, (double)r->offset) - k->later_ns -
 	        curve_at(c, seek_stroke_between(&k->places, (double)r->offset, (double)r->before))) /
 	       period;
 	return turn < -margin || turn > 1.0 + margin;
@@ -258,14 +229,14 @@ static int is_odd(const struct seek_known *k, const struct seek_read *r, bool is
 double seek_find_shared(const struct seek_known *k, struct seek_read *reads, size_t n, uint64_t first, uint64_t end)
 {
 	cleanup_free double *shared = xcalloc(n + 1, sizeof(*shared)), *ratio = xcalloc(n + 1, sizeof(*ratio));
-	const bool is_whole = is_all(k, first, end);
+	const struct curve *judge = judge_of(k, first, end);
 	double behind = 1.0, at = COMES / (COMES + GOES);
 	size_t found = 0;
 
-	if (!seek_has_control(k, first, end) || !is_judged(k, is_whole))
+	if (!seek_has_control(k, first, end))
 		return 0.0;
 	for (size_t i = 0; i < n; i++) {
-		const int odd = is_odd(k, &reads[i], is_whole, k->later_ns);
+		const int odd = is_odd(k, &reads[i], judge);
 
 		ratio[i] = odd < 0 ? 1.0 : odd ? ODD_SHARED / ODD_OWN : (1.0 - ODD_SHARED) / (1.0 - ODD_OWN);
 		at = at * (1.0 - GOES) + (1.0 - at) * COMES;

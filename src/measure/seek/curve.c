@@ -21,7 +21,6 @@
 #define PATCHY_TRIES  12    /* of both places stored by chance, where a third is: one in nine */
 #define WRITES_BEFORE 0.1   /* of a revolution: what a curve of reads may be off in a short run */
 #define WRITES_AFTER  0.4 /* and what a head rests longer for a write: 0.3 to 1 ms by data sheets, and as much again */
-#define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
 /* Two places, the nearer one to the start first. */
 static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct belief *belief,
@@ -60,7 +59,7 @@ static void believe_first(const struct seek_run *s, double stroke, double aim_sc
 {
 	double reads;
 
-	belief_anything(belief, SEEK_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
+	belief_anything(belief, CURVE_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
 	if (!s->known.reads)
 		return;
 	reads = curve_at(&s->known.reads->curve, stroke);
@@ -87,7 +86,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 		r = one_pair(s, seek_place_of(&s->known.places, base) * size + more,
 		             seek_place_of(&s->known.places, base + stroke) * size - more, &setup, &belief, &p->log,
 		             err);
-		at += TURN;
+		at += RNG_GOLDEN;
 		at -= floor(at);
 	}
 	return r;
@@ -105,7 +104,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(&s->known.places, first / size);
 
 		r = one_pair(s, first, first + (double)p->tracks * track, &setup, belief, &p->log, err);
-		at += TURN;
+		at += RNG_GOLDEN;
 		at -= floor(at);
 	}
 	return r;
@@ -167,7 +166,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 
 	(void)seek_begin(s, SEEK_NEAR);
 	/* No head takes longer over few tracks than to where the curve begins, but for what that may be off. */
-	belief_anything(&belief, SEEK_TURNS_MOST * period, BELIEF_CELLS, aim_scatter);
+	belief_anything(&belief, CURVE_TURNS_MOST * period, BELIEF_CELLS, aim_scatter);
 	if (s->known.curve.is_known)
 		belief_within(&belief,
 		              (struct interval){ 0.0, curve_at(&s->known.curve, curve_low(s)) + SEEK_STRAY * period });
@@ -255,17 +254,15 @@ static void take_random(struct seek_run *s, const struct seek_read *const *reads
 		const struct seek_read *r = reads[i];
 		const double ns = r->ns - seek_transfer(k, (double)r->offset);
 
-		if (r->before && !r->is_passed && !r->is_shared && ns <= SEEK_TURNS_MOST * k->places.period_ns)
+		if (r->before && !r->is_passed && !r->is_shared && ns <= CURVE_TURNS_MOST * k->places.period_ns)
 			m->random[m->nrandom++] =
 				(struct seek_random){ .stroke = seek_stroke_between(&k->places, (double)r->offset,
 				                                                    (double)r->before),
 				                      .ns = ns,
-				                      .bytes = fabs((double)r->offset - (double)r->before),
-				                      .part = seek_part_of(k, r) };
+				                      .bytes = fabs((double)r->offset - (double)r->before) };
 	}
-	k->has_parts = !k->curve.is_known || k->is_quick || seek_is_contradicted(k, m);
-	for (int i = 0; i < SEEK_PARTS && k->has_parts; i++)
-		k->parts[i] = seek_curve_without(k, m, i);
+	k->by_reads = !k->curve.is_known || k->is_quick || seek_is_contradicted(k, m) ? seek_curve_by_reads(k, m)
+	                                                                              : CURVE_UNKNOWN;
 }
 
 double seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n, struct seek_read *all,
@@ -281,7 +278,7 @@ double seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads
 	shared = seek_wants_curve(s) ? seek_find_shared(k, all, nall, 0, k->places.size_bytes) : 0.0;
 	if (shared > 0.0)
 		take_random(s, reads, n);
-	if (!k->has_parts)
+	if (!k->by_reads.is_known)
 		m->nrandom = 0;
 	if (!m->nrandom || !seek_wants_curve(s) || seek_is_blind(&k->places))
 		return shared;

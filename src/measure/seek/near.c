@@ -41,8 +41,8 @@ static size_t add_pairs(const struct seek_known *k, const struct seek_point *p, 
 
 		if (n >= 5 && fit_arrival(one, n, k->places.period_ns, &prior, &a) &&
 		    interval_half(a.ci) < SEEK_KNOWN * k->places.period_ns && seek_is_after_overhead(k, &a))
-			to->of.v[to->of.n++] =
-				(struct near_pair){ p->tracks, a.median, hypot(interval_half(a.ci) / 1.96, MODEL_NS) };
+			to->of.v[to->of.n++] = (struct near_pair){ p->tracks, a.median,
+				                                   hypot(interval_half(a.ci) / STATS_95, MODEL_NS) };
 	}
 	return to->of.n - had;
 }

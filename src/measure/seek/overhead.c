@@ -22,19 +22,20 @@
 #include "model/ahead.h"
 #include "model/tracks.h"
 
-#define PLACES           5 /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define CELLS            200 /* of what is believed of it (a choice) */
+#define PLACES           5   /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
 #define SURVEY           TRACKS_SURVEY
-#define SURVEY_APART     24.0 /* tracks from what the length was from */
-#define SURVEY_BRIEF     22   /* where only the length of a track is wanted, which those on one track show */
-#define HOP              0.37 /* of a track, back: two or three reads a track, at changing angles */
-#define HOP_BACK         1.7  /* and back to fresh tracks, where each second hop goes ahead */
-#define AIMED            16   /* returns of one place about the overhead (a choice: half a second of the device) */
-#define READS_ON         8    /* of one place (a choice: 0.2 s of the device) */
-#define ON_APART         3.0  /* tracks between them: what the drive read ahead there is not asked for */
-#define FUTILE           2    /* places that could not be come back to: then the reads ahead of the head have to do */
-#define TURN             0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
-#define ON_FIRST         60e3         /* ns: the first sector comes by no sooner; what has passed may be in the cache */
-#define SCALE_STEP       1.6          /* longer tracks that are tried, as the rate may be the interface's, up to */
+#define SURVEY_APART     24.0  /* tracks from what the length was from */
+#define SURVEY_BRIEF     22    /* where only the length of a track is wanted, which those on one track show */
+#define SHARP            0.004 /* of a track: its begin need not be known better (a choice) */
+#define HOP              0.37  /* of a track, back: two or three reads a track, at changing angles */
+#define HOP_BACK         1.7   /* and back to fresh tracks, where each second hop goes ahead */
+#define AIMED            16    /* returns of one place about the overhead (a choice: half a second of the device) */
+#define READS_ON         8     /* of one place (a choice: 0.2 s of the device) */
+#define ON_APART         3.0   /* tracks between them: what the drive read ahead there is not asked for */
+#define FUTILE           2     /* places that could not be come back to: then the reads ahead of the head have to do */
+#define ON_FIRST         60e3  /* ns: the first sector comes by no sooner; what has passed may be in the cache */
+#define SCALE_STEP       1.6   /* longer tracks that are tried, as the rate may be the interface's, up to */
 #define SCALE_MOST       8.0
 #define STORED_TRIES     12 /* of places for one that holds data, where a third does: one in a hundred is not found */
 #define BUS_UNKNOWN_MOST (2.0 * AHEAD_BLUR_NS) /* of a sector: what the interface takes is known to half of it */
@@ -136,7 +137,7 @@ static int find_begin(struct walk *w, struct err *err)
 {
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < 10 && w->end - w->begin > 0.004 * w->track && !seek_is_over(w->s); i++) {
+	for (int i = 0; r == 0 && i < 10 && w->end - w->begin > SHARP * w->track && !seek_is_over(w->s); i++) {
 		double mid = (w->begin + w->end) / 2.0, access, turns;
 
 		r = back(w, mid + w->track / 2.0, mid, &access, &turns, err);
@@ -159,14 +160,14 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 {
 	double period = w->s->known.places.period_ns, block = w->s->t.block_bytes;
 	double answer = seek_answer(&w->s->known, block, w->track);
-	double slack = 0.004 * w->track;
+	double slack = SHARP * w->track;
 	size_t there = 0;
 	bool is_there;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < 2 * AIMED && there < AIMED && !seek_is_over(w->s); i++) {
 		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
-		double aim = belief_draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scatter, access, turns;
+		double aim = belief_aim(b, &w->s->t.rng, i), access, turns;
 
 		aim = fmax(aim + answer, least);
 		r = back(w, to + w->track * (1.0 - aim / period), to, &access, &turns, err);
@@ -247,9 +248,10 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < READS_ON && !seek_is_over(w->s); i++) {
-		double part = fmod(((double)log->n + 0.5) * TURN, 1.0), at = belief_draw(b, &w->s->t.rng), want;
+		double part = fmod(((double)log->n + 0.5) * RNG_GOLDEN, 1.0), want;
 
-		want = i & 1 ? ON_FIRST + part * fmax(at - ON_FIRST, ON_FIRST) : at + (i & 2 ? 0.7 : -0.7) * b->scatter;
+		want = i & 1 ? ON_FIRST + part * fmax(belief_draw(b, &w->s->t.rng) - ON_FIRST, ON_FIRST)
+		             : belief_aim(b, &w->s->t.rng, i / 2);
 		r = read_on(w, place + (ON_APART * (double)(READS_ON - i) + part) * w->track, fmax(want, ON_FIRST), b,
 		            log, err);
 	}
@@ -350,7 +352,7 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	size_t want = s->p->quick ? 3 : PLACES, n = 0;
 	int r = 0;
 
-	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, 200, 0.003 * period);
+	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, CELLS, SEEK_SCATTER * period);
 	f.by_on = f.by_returns;
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;

@@ -122,14 +122,11 @@ static bool one_bin(const struct seek_known *k, const struct curve *trend, const
 	return p->is_known;
 }
 
-static size_t ways_of(const struct seek_samples *m, size_t without, struct reads_way *ret)
+static size_t ways_of(const struct seek_samples *m, struct reads_way *ret)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < m->nrandom; i++)
-		if (m->random[i].part != without)
-			ret[n++] = (struct reads_way){ m->random[i].stroke, m->random[i].ns };
-	return n;
+		ret[i] = (struct reads_way){ m->random[i].stroke, m->random[i].ns };
+	return m->nrandom;
 }
 
 static void add_reads(const struct seek_known *k, const struct seek_samples *m, const struct curve *c,
@@ -194,7 +191,7 @@ static struct curve curve_and_points(const struct seek_known *k, const struct se
 {
 	const struct curve *reads = k->reads && k->reads->curve.is_known ? &k->reads->curve : NULL;
 	struct reads_way v[SEEK_RANDOM_MAX];
-	const size_t n = ways_of(m, SEEK_PARTS, v);
+	const size_t n = ways_of(m, v);
 	const bool is_by_reads = n >= READS_LEAST;
 	struct curve c = is_by_reads ? reads_curve(v, n, k->places.period_ns, NULL) : CURVE_UNKNOWN;
 
@@ -226,12 +223,12 @@ static size_t add_aimed(const struct seek_samples *m, const struct curve *c, dou
 	return all;
 }
 
-struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, size_t without)
+struct curve seek_curve_by_reads(const struct seek_known *k, const struct seek_samples *m)
 {
 	const double period = k->places.period_ns;
 	struct reads_way v[SEEK_RANDOM_MAX + AIMED_MOST * CURVE_POINTS];
 	struct curve c;
-	size_t n = ways_of(m, without, v);
+	size_t n = ways_of(m, v);
 
 	if (n < JUDGED_LEAST) /* the curve is not from these either */
 		return k->curve;
@@ -281,7 +278,7 @@ void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 			*(stroke == 1.0 ? &k->full : &k->third) =
 				curve_moved(&k->curve, &p.at[i], stroke, k->places.off);
 		v[i] = (struct smooth_point){ p.at[i].stroke, p.at[i].at.value,
-			                      hypot(interval_half(p.at[i].at.ci) / 1.96, MODEL_NS) };
+			                      hypot(interval_half(p.at[i].at.ci) / STATS_95, MODEL_NS) };
 	}
 	if (!k->curve.is_known || !fit_seek(v, p.n, &k->fit))
 		k->fit = (struct seek_fit){ .knee = STATS_UNKNOWN };

@@ -16,7 +16,6 @@
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
-#define DEEPEST       32
 #define POINTS        4000 /* of one depth */
 #define BATCHES       10   /* of four seconds: twice as long as a request waits, at 150 a second and a depth of 32 */
 #define SETTLES       8    /* times of the depth are answered before (a choice, see above) */
@@ -115,7 +114,7 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 		             .sink = { take_of_queue },
 		             .settle_left = (uint64_t)depth * (s->p->quick ? SETTLES_QUICK : SETTLES),
 		             .limit_ns = s->p->quick ? (uint64_t)(QUICK_NS * fmax(s->budget.scale, 1.0))
-		                                     : s->p->span_ns * (depth == DEEPEST ? 4 : 1),
+		                                     : s->p->span_ns * (depth == SEEK_DEEPEST ? 4 : 1),
 		             .latency = q->latency,
 		             .log = q->log };
 	hist_clear(q->latency);
@@ -213,7 +212,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
 	cleanup_free struct queue *q = xcalloc(1, sizeof(*q));
 	cleanup_free struct hist *h = xmust(hist_new());
-	const uint32_t most = s->p->quick ? QUICK_DEPTH : DEEPEST;
+	const uint32_t most = s->p->quick ? QUICK_DEPTH : SEEK_DEEPEST;
 	struct queue_row first = { .iops = NAN }, row = { .depth = 0 };
 	struct stats_estimate gain = STATS_UNKNOWN;
 	int r = 0;

@@ -54,8 +54,8 @@ void seek_report_rotation(struct seek_run *s)
 		(void)rotation_say(res, &s->rot, &s->ses->devs[0]);
 		return;
 	}
-	ci.low = rpm * (1.0 - 1.96 * s->rot.se_ns / s->rot.period_ns);
-	ci.high = rpm * (1.0 + 1.96 * s->rot.se_ns / s->rot.period_ns);
+	ci.low = rpm * (1.0 - STATS_95 * s->rot.se_ns / s->rot.period_ns);
+	ci.high = rpm * (1.0 + STATS_95 * s->rot.se_ns / s->rot.period_ns);
 	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, s->rot.events);
 	past_the_cache(s);
 	(void)rotation_say(res, &s->rot, &s->ses->devs[0]);

@@ -59,6 +59,14 @@ static uint32_t block_of(const struct device *d, const struct seek_params *p)
 	return (uint32_t)block;
 }
 
+#define SPANS_WHOLE 76 /* spans that the whole device, and the queue, take the time of (a choice) */
+
+/* Longer spans make a run longer. */
+static uint64_t longer_ns(const struct seek_params *p, uint64_t size_bytes)
+{
+	return p->span_ns > NS_PER_S ? (p->span_ns - NS_PER_S) * (seek_span_count(size_bytes, false) + SPANS_WHOLE) : 0;
+}
+
 #define SECTORS_WRITTEN 20000 /* at most, in all accesses of its curve */
 
 static int plan_writes(const struct device *d, const struct seek_params *p, struct plan *plan, struct err *err)
@@ -71,7 +79,7 @@ static int plan_writes(const struct device *d, const struct seek_params *p, stru
 	plan->writes = WRITE_DESTROY;
 	plan->write_bytes = (uint64_t)SECTORS_WRITTEN *
 	                    (d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes);
-	plan_phase(plan, "write curve", p->quick ? 7 * NS_PER_S : 60 * NS_PER_S);
+	plan_phase(plan, "write curve", seek_usual_ns(p, SEEK_OVERHEAD, SEEK_NEAR));
 	return 0;
 }
 
@@ -90,13 +98,12 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 		               d->path, d->size_bytes, block);
 	plan->is_direct = true;
 	plan->is_latency = true;
-	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 6 * NS_PER_S);
+	plan_phase(plan, "rotation", seek_usual_ns(p, SEEK_ROTATION, SEEK_ROTATION));
 	if (!strs_list_have(&p->without, "curve"))
-		plan_phase(plan, "curve", p->quick ? 7 * NS_PER_S : 60 * NS_PER_S);
-	plan_phase(plan, "spans",
-	           p->quick ? 5 * NS_PER_S : (seek_span_count(d->size_bytes, false) + 9) * p->span_ns * 5 / 4);
+		plan_phase(plan, "curve", seek_usual_ns(p, SEEK_ARMS, SEEK_NEAR));
+	plan_phase(plan, "spans", seek_usual_ns(p, SEEK_WHOLE, SEEK_SPANS) + longer_ns(p, d->size_bytes));
 	if (!strs_list_have(&p->without, "queue"))
-		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 16 * p->span_ns);
+		plan_phase(plan, "queue", seek_usual_ns(p, SEEK_QUEUE, SEEK_QUEUE));
 	return p->write ? plan_writes(d, p, plan, err) : 0;
 }
 
@@ -106,14 +113,13 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 
 #define WRITES_TIMES 1.8 /* a short curve has too few distances for writes (trial: the slowest profile) */
 
-/* Of the run; of the time that was asked for, what leaves the writes theirs. Longer spans make it longer. */
+/* Of the run; of the time that was asked for, what leaves the writes theirs. */
 static uint64_t reading_ns(const struct seek_run *s)
 {
-	const uint64_t asked_ns = s->ses->common->time_ns, span_ns = s->p->span_ns;
-	double ns = (s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9;
+	const uint64_t asked_ns = s->ses->common->time_ns;
+	double ns =
+		(s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9 + (double)longer_ns(s->p, s->known.places.size_bytes);
 
-	if (span_ns > NS_PER_S)
-		ns += (double)(span_ns - NS_PER_S) * (double)(seek_span_count(s->known.places.size_bytes, false) + 76);
 	if (s->p->quick && s->p->write)
 		ns *= WRITES_TIMES;
 	if (asked_ns)
@@ -203,7 +209,9 @@ static struct seek_known unknown(uint64_t size_bytes)
 static int seek_run(struct session *ses, const void *params, struct err *err)
 {
 	struct seek_params p = *(const struct seek_params *)params;
-	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
+	struct engine_config cfg = {
+		.depth = SEEK_DEEPEST, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1
+	};
 	cleanup_free struct seek_samples *m = xcalloc(1, sizeof(*m));
 	cleanup_free struct timed_sample *samples = xcalloc(SAMPLES_MOST, sizeof(*samples));
 	struct seek_run s = { .ses = ses,

@@ -64,6 +64,8 @@ struct seek_run {
 	struct seek_whole whole;
 };
 
+/* About what a middling disk needs for these phases. */
+uint64_t seek_usual_ns(const struct seek_params *p, enum seek_phase first, enum seek_phase last);
 void seek_budget(struct seek_run *s, uint64_t total_ns); /* from now on */
 /* From now on, until only what is kept for later phases is left: that many ns. */
 uint64_t seek_begin(struct seek_run *s, enum seek_phase phase);
@@ -145,6 +147,7 @@ void seek_uncached_done(struct seek_uncached *u);
 bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all reads */
 
 /* Table "queue": what depth brings (queue.c). */
+#define SEEK_DEEPEST 32
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 

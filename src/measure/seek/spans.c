@@ -64,7 +64,7 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 	row->mean_ns = sum.mean;
 	row->stddev_ns = sum.stddev;
 	ci = stats_sum((struct stats_estimate){ sum.mean, stats_batch_means_ci(v, n) },
-	               stats_about(0.0, 1.96 * extra_se))
+	               stats_about(0.0, STATS_95 * extra_se))
 	             .ci;
 	row->low = ci.low;
 	row->high = ci.high;
@@ -90,7 +90,7 @@ struct reported {
 static void control_row(struct reported *t)
 {
 	const struct seek_controlled *c = &t->c;
-	double half = hypot(c->half_ns, 1.96 * t->extra_se * sqrt(c->variance_ratio));
+	double half = hypot(c->half_ns, STATS_95 * t->extra_se * sqrt(c->variance_ratio));
 
 	if (!t->is_controlled || !isfinite(t->row.mean_ns) ||
 	    half > interval_half(t->plain)) /* false, too, where that is not known */

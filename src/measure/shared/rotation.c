@@ -61,7 +61,7 @@ static int look_around(struct timed *t, struct places *l, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < PLACES && !timed_is_over(t); i++) {
 		at = timed_align(t, part * (double)timed_size(t));
-		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
+		part = fmod(part + RNG_GOLDEN, 1.0);
 		r = timed_reads(t, &at, 1, &access, NULL, err);
 		if (r == 0 && isfinite(access))
 			l->v[l->n++] = (struct place){ access, at };
