@@ -109,7 +109,7 @@ static bool is_likely(const struct curve *c, double period)
 	return first > -period && first < CURVE_TURNS_MOST * period && last > 0.0 && last < CURVE_TURNS_MOST * period;
 }
 
-struct curve curve_of(const struct curve_point *p, size_t n, double period, double place_off, const struct curve *reads)
+struct curve curve_of(const struct curve_point *p, size_t n, double period, double place_off)
 {
 	struct curve c = CURVE_UNKNOWN;
 	struct smooth_point v[CURVE_POINTS] = { { 0 } };
@@ -118,30 +118,24 @@ struct curve curve_of(const struct curve_point *p, size_t n, double period, doub
 
 	for (size_t i = 0; i < n; i++) {
 		const double rise = p[n - 1].at.value - p[0].at.value,
-			     trend = reads ? curve_at(reads, p[i].stroke) : 0.0,
-			     off = reads ? 0.0 : off_ns(fmax(rise, 0.0), p[i].stroke, place_off);
+			     off = off_ns(fmax(rise, 0.0), p[i].stroke, place_off);
 
-		v[i] = (struct smooth_point){ p[i].stroke, p[i].at.value - trend,
+		v[i] = (struct smooth_point){ p[i].stroke, p[i].at.value,
 			                      fmax(hypot(interval_half(p[i].at.ci), off) / STATS_95, 1e3) };
 	}
-	s = smooth_new(v, n, !reads);
+	s = smooth_new(v, n);
 	if (!s)
 		return c;
 	if (n > 4 && tame(s, v, n)) {
 		free(s);
-		s = smooth_new(v, n, !reads);
+		s = smooth_new(v, n);
 	}
 	for (size_t i = 0; i < CURVE_CELLS; i++) {
 		const double at = curve_cell(i);
 
-		c.time[i] = smooth_sum(s, &at, &one, 1, &c.se[i]) + (reads ? reads->time[i] : 0.0);
+		c.time[i] = smooth_sum(s, &at, &one, 1, &c.se[i]);
 	}
-	c.average = average_of(s);
-	if (reads) {
-		c.more = c.average;
-		c.average = stats_sum(reads->average, c.more);
-	}
-	c.average = stats_sum(c.average, stats_about(0.0, BRIDGE * place_off * rise_of(&c)));
+	c.average = stats_sum(average_of(s), stats_about(0.0, BRIDGE * place_off * rise_of(&c)));
 	for (size_t i = 0; i < n; i++) {
 		double off = p[i].at.value - curve_at(&c, p[i].stroke), weight = 1.0 / (v[i].se * v[i].se);
 

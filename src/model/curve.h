@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The seek curve: when the head is there (overhead and seek), against the part of the stroke: a smooth curve through
- * points about a root and a line that meet (stats/smooth.c), of which little is known beforehand. Of writes it is what
- * they take beyond the curve of the reads. All that is asked of it, a place or a mean, is with its uncertainty.
+ * points about a root and a line that meet (stats/smooth.c), of which little is known beforehand. All that is asked of
+ * it, a place or a mean, is with its uncertainty.
  */
 #pragma once
 
@@ -23,14 +23,11 @@ struct curve {
 	double time[CURVE_CELLS], se[CURVE_CELLS]; /* at curve_cell() */
 	double rms_ns;                             /* of the points about it */
 	struct stats_estimate average;             /* over uniform pairs of cylinders */
-	struct stats_estimate more;                /* of writes: beyond the reads', on that average; NaN else */
 };
-#define CURVE_UNKNOWN ((struct curve){ .average = STATS_UNKNOWN, .more = STATS_UNKNOWN })
+#define CURVE_UNKNOWN ((struct curve){ .average = STATS_UNKNOWN })
 
-/* place_off: parts of the stroke that a place may be off. reads: of writes, the curve of the reads; NULL: there is
- * none. */
-struct curve curve_of(const struct curve_point *p, size_t n, double period, double place_off,
-                      const struct curve *reads);
+/* place_off: parts of the stroke that a place may be off. */
+struct curve curve_of(const struct curve_point *p, size_t n, double period, double place_off);
 double curve_at(const struct curve *c, double stroke); /* 0 for 0 */
 struct stats_estimate curve_about(const struct curve *c, double stroke);
 /* What a point says of another part of the stroke, near it. */

@@ -2,7 +2,7 @@
 /*
  * A smooth curve through points that are known so and so well: a Gaussian process (Rasmussen and Williams, Gaussian
  * Processes for Machine Learning, 2006, 2.2, 2.7 and 5.4) about a trend of which little is known beforehand: a
- * constant, or a root and a line that meet at a knee. Its covariance is Matern's of 3/2 in the logarithm of x. How far
+ * root and a line that meet at a knee. Its covariance is Matern's of 3/2 in the logarithm of x. How far
  * the curve goes from the trend, over which length it bends, and where the knee is, is not chosen, but averaged over,
  * each by its likelihood. What is asked for are sums of the curve at some places: one place, or a mean.
  */
@@ -22,7 +22,6 @@ static const double knees[] = { INFINITY, 0.05, 0.1, 0.2, 0.35, 0.6 }; /* of the
 
 struct smooth {
 	size_t n;
-	bool has_trend;
 	double most, vague, x[SMOOTH_MAX], y[SMOOTH_MAX], bent[SMOOTH_MAX];
 	struct model {
 		double reach, length, knee, log_likely;
@@ -42,8 +41,6 @@ static double covariance(const struct smooth *s, const struct model *m, double x
 	const double z = sqrt(3.0) * fabs(at - other_at) / m->length;
 	const double bend = m->reach * m->reach * (1.0 + z) * exp(-z);
 
-	if (!s->has_trend)
-		return bend + s->vague;
 	return bend + s->vague * (1.0 + sqrt(fmin(x, m->knee) * fmin(other, m->knee)) / s->most +
 	                          fmax(x - m->knee, 0.0) * fmax(other - m->knee, 0.0) / (s->most * s->most));
 }
@@ -76,7 +73,7 @@ static void learn(const struct smooth *s, struct model *m, const struct smooth_p
 		m->log_likely -= 0.5 * m->solved[i] * m->solved[i] + log(m->triangle[i][i]);
 }
 
-struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend)
+struct smooth *smooth_new(const struct smooth_point *p, size_t n)
 {
 	struct smooth *s;
 	double mean = 0.0, size = 0.0, square = 0.0;
@@ -90,7 +87,6 @@ struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend
 	}
 	s = xcalloc(1, sizeof(*s));
 	s->n = n;
-	s->has_trend = has_trend;
 	for (size_t i = 0; i < n; i++) {
 		s->x[i] = p[i].x;
 		s->y[i] = p[i].y;
@@ -107,10 +103,7 @@ struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend
 		m->reach = reaches[k % ARRAY_LEN(reaches)] * sqrt(size);
 		m->length = lengths[k / ARRAY_LEN(reaches) % ARRAY_LEN(lengths)];
 		m->knee = knees[k / ARRAY_LEN(reaches) / ARRAY_LEN(lengths)] * s->most;
-		if (has_trend || isinf(m->knee))
-			learn(s, m, p);
-		else
-			m->log_likely = -INFINITY;
+		learn(s, m, p);
 	}
 	return s;
 }
@@ -145,8 +138,6 @@ double smooth_left_out(const struct smooth *s, size_t point, double *ret_se)
 
 		mean[k] = variance[k] = 0.0;
 		log_likely[k] = m->log_likely;
-		if (isinf(m->log_likely))
-			continue;
 		v[point] = 1.0;
 		forward(m, point, s->n, v);
 		for (size_t i = point; i < s->n; i++) {
@@ -173,8 +164,6 @@ double smooth_sum(const struct smooth *s, const double *x, const double *w, size
 
 		mean[k] = variance[k] = 0.0;
 		log_likely[k] = m->log_likely;
-		if (isinf(m->log_likely))
-			continue;
 		for (size_t j = 0; j < nx; j++) {
 			for (size_t i = 0; i < s->n; i++)
 				to[i] += w[j] * covariance(s, m, s->x[i], s->bent[i], x[j], at[j]);

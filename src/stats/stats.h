@@ -186,9 +186,8 @@ double phase_distance(double a, double b); /* the short way from b to a, in [-0.
 struct smooth_point {
 	double x, y, se; /* x > 0; se > 0 */
 };
-/* What a smooth curve through points may be; free() it. NULL: fewer than four points, or too many. has_trend: about a
- * root and a line that meet, else about a constant. */
-struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend);
+/* What a smooth curve through points may be; free() it. NULL: fewer than four points, or too many. */
+struct smooth *smooth_new(const struct smooth_point *p, size_t n);
 /* The curve, summed over nx places with the weights w, and its standard error. */
 double smooth_sum(const struct smooth *s, const double *x, const double *w, size_t nx, double *ret_se);
 /* What the others say of one of the points, and how far that is to be off it. */

@@ -104,7 +104,6 @@ said 2 "--find looks for the rate" stream --find --rate=1MB folder
 said 2 "give a multiple of" seek --block=4097 file
 said 2 "give a multiple of" stream --block=1000 folder
 said 2 "give a multiple of" transactions --block=1000 file
-said 2 "leave it out" seek --write file
 said 2 "write it like 0-1GB" smr --range=1MB-1GB other
 said 2 "write it like 0-1GB" sustain --range=1MB-1GB other
 said 2 "times a multiple" sustain --block=3000 other

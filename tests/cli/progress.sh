@@ -127,7 +127,6 @@ honest() # words
 honest zones sim:modern-4tb
 honest zones --full sim:tiny
 honest seek sim:samsung-hd103sj
-honest seek --write --destroy-data=SIM0ST345085 sim:seagate-cheetah-15k7
 honest geometry --quick sim:tiny
 honest geometry sim:quantum-fireball-tm2110a
 honest stream --read --rate=10MB --time=30s sim:tiny

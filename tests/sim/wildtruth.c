@@ -144,14 +144,6 @@ static struct interval seek_average(const struct wild_case *c)
 		                  truth_seek_average_of_ns(c->g, (uint32_t)s.high + 1) };
 }
 
-TRUTH(write_settle, just(c->p->seek.write_settle_ms * 1e6))
-
-static struct interval longer(const struct wild_case *c, struct interval read)
-{
-	return (struct interval){ read.low + c->p->seek.write_settle_ms * 1e6,
-		                  read.high + c->p->seek.write_settle_ms * 1e6 };
-}
-
 /* With the mean of what the host adds, or without. */
 static struct interval overhead(const struct wild_case *c)
 {
@@ -164,10 +156,6 @@ static struct interval with_overhead(const struct wild_case *c, struct interval 
 	return (struct interval){ seek.low + overhead(c).low, seek.high + overhead(c).high };
 }
 
-TRUTH(write_track, longer(c, seek_track(c)))
-TRUTH(write_average, longer(c, seek_average(c)))
-TRUTH(write_third, longer(c, seek_third(c)))
-TRUTH(write_full, longer(c, seek_full(c)))
 TRUTH(arrival_track, with_overhead(c, seek_track(c)))
 TRUTH(arrival_average, with_overhead(c, seek_average(c)))
 TRUTH(arrival_third, with_overhead(c, seek_third(c)))
@@ -545,11 +533,6 @@ const struct wild_figure wild_figures[] = {
 	{ "seek", "average_seek_with_overhead_ns", NULL, arrival_average, WILD_RATIO, true },
 	{ "seek", "third_stroke_with_overhead_ns", NULL, arrival_third, WILD_RATIO, true },
 	{ "seek", "full_stroke_with_overhead_ns", NULL, arrival_full, WILD_RATIO, true },
-	{ "seek", "write_track_to_track_ns", NULL, write_track, WILD_RATIO, true },
-	{ "seek", "write_average_seek_ns", NULL, write_average, WILD_RATIO, true },
-	{ "seek", "write_third_stroke_ns", NULL, write_third, WILD_RATIO, true },
-	{ "seek", "write_full_stroke_ns", NULL, write_full, WILD_RATIO, true },
-	{ "seek", "write_settle_ns", NULL, write_settle, WILD_RATIO, true },
 	{ "seek", "queue_gain_ratio", NULL, queue_gain, WILD_RATIO, false },
 	{ "geometry", "rotation_rpm", "rpm", NULL, WILD_RATIO, true },
 	{ "geometry", "rotation_period_ns", NULL, period, WILD_RATIO, true },

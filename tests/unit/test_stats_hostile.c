@@ -100,7 +100,7 @@ TEST(fits_may_be_given_anything)
 				point[i] = (struct smooth_point){ x[i], y[i], w[i] };
 			if (fit_seek(point, n, &seek))
 				(void)seek_fit_at(&seek, 1);
-			free(smooth_new(point, n, true));
+			free(smooth_new(point, n));
 		}
 	}
 }

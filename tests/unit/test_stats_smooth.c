@@ -27,7 +27,7 @@ TEST(intervals_hold_the_curve_between_the_points)
 			p[i].se = 20e3;
 			p[i].y = bend * sin(phase + 1.5 * log(p[i].x)) + p[i].se * rng_normal(&rng);
 		}
-		s = smooth_new(p, POINTS, false);
+		s = smooth_new(p, POINTS);
 		assert_non_null(s);
 		for (size_t i = 0; i < PLACES; i++) {
 			at[i] = 0.01 + 0.98 * ((double)i + 0.5) / PLACES;
@@ -133,7 +133,7 @@ TEST(left_out_distances_of_real_drives_are_met)
 
 		for (double i = 0; i < (double)p->n && kept < SMOOTH_MAX; i += 2.0 * step)
 			v[kept++] = (struct smooth_point){ p->d[(size_t)i], p->ms[(size_t)i], rough };
-		s = smooth_new(v, kept, true);
+		s = smooth_new(v, kept);
 		assert_non_null(s);
 		assert_true(fit_seek(v, kept, &fit));
 		for (double i = step; i < (double)p->n - 1.0; i += 2.0 * step) {
@@ -166,12 +166,12 @@ TEST(a_point_left_out_is_as_if_there_were_none)
 	}
 	p[7].y += 1e6;
 	for (size_t i = 0; i < ARRAY_LEN(p); i++) {
-		cleanup_free struct smooth *all = smooth_new(p, ARRAY_LEN(p), true), *rest = NULL;
+		cleanup_free struct smooth *all = smooth_new(p, ARRAY_LEN(p)), *rest = NULL;
 		double se, rest_se, mean;
 
 		for (size_t k = 0; k + 1 < ARRAY_LEN(p); k++)
 			others[k] = p[k < i ? k : k + 1];
-		rest = smooth_new(others, ARRAY_LEN(others), true);
+		rest = smooth_new(others, ARRAY_LEN(others));
 		assert_non_null(all);
 		assert_non_null(rest);
 		mean = smooth_left_out(all, i, &se);
@@ -185,14 +185,14 @@ TEST(a_point_left_out_is_as_if_there_were_none)
 TEST(hostile_points_are_refused)
 {
 	struct smooth_point p[5] = { { 1, 0, 1 }, { 2, 1, 1 }, { 3, 0, 1 }, { 4, 1, 1 }, { 4, 1, 1 } };
-	cleanup_free struct smooth *s = smooth_new(p, 5, true); /* two at one place */
+	cleanup_free struct smooth *s = smooth_new(p, 5); /* two at one place */
 	double x = 2.5, se;
 
-	assert_null(smooth_new(p, 3, true));
+	assert_null(smooth_new(p, 3));
 	assert_non_null(s);
 	assert_true(isfinite(smooth_sum(s, &x, &one, 1, &se)) && se > 0.0);
 	p[1].y = (double)NAN;
-	assert_null(smooth_new(p, 5, true));
+	assert_null(smooth_new(p, 5));
 	p[1] = (struct smooth_point){ 2, 1, 0 };
-	assert_null(smooth_new(p, 5, true));
+	assert_null(smooth_new(p, 5));
 }

@@ -121,11 +121,9 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 		places++;
 		n += more;
 	}
-	/* Of writes nobody knows how much of it is the time to find the place again that reads were seen to need. */
-	if (places >= 2 && !(k->is_writing && k->reads && k->reads->overhead.restart_ns > 0.0) &&
-	    fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
+	if (places >= 2 && fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
 		                    &on->log);
-	return !k->is_writing && by_reads_ahead(k, &on->log, &ret) ? ret : SEEK_NO_OVERHEAD;
+	return by_reads_ahead(k, &on->log, &ret) ? ret : SEEK_NO_OVERHEAD;
 }

@@ -132,7 +132,7 @@ struct seek_scatter { /* of arrivals, the middle of all distances; NaN: not know
 struct seek_known {
 	uint32_t block_bytes, step_bytes; /* of a read; of a sector */
 	bool is_patchy;                   /* parts of the device answer without the media */
-	bool is_quick, is_writing;
+	bool is_quick;
 	struct seek_places places;
 	struct seek_hits hits;
 	struct seek_overhead overhead;
@@ -142,21 +142,15 @@ struct seek_known {
 	struct stats_estimate track, third, full; /* arrivals after the command, overhead and seek */
 	struct curve by_reads; /* as random reads over the whole device have it; unknown where the other knows better */
 	double later_ns;       /* than by the curve, a block over the whole device was there */
-	const struct seek_known *reads; /* of writes: whose curve they go by; NULL: by none */
 };
 
-/* What a part of the run is called. */
-static inline const char *seek_of(const struct seek_known *k, const char *reads, const char *writes)
-{
-	return k->is_writing ? writes : reads;
-}
 /* Of that many bytes of a track of that many, from the sector's begin on: to pass by, or through a slower interface. */
 double seek_answer(const struct seek_known *k, double bytes, double track);
 double seek_transfer(const struct seek_known *k, double byte); /* the same of a block there */
 
 /* ---- ahead.c ---- */
 
-/* From returns to one track, and reads ahead of the head there (none: of writes). */
+/* From returns to one track, and reads ahead of the head there. */
 struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct seek_point *returns,
                                       const struct seek_point *on);
 /* No head is there before the command is through: the upper end, by the shortest arrival, least or of the aimed. */

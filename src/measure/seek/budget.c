@@ -33,8 +33,8 @@ static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
 {
 	bool is_curve = phase >= SEEK_ARMS && phase <= SEEK_NEAR;
 
-	if (s->known.is_writing || s->t.part_bytes) /* of that the curve is wanted, and of an arm its mean */
-		return phase <= (s->known.is_writing ? SEEK_NEAR : SEEK_WHOLE);
+	if (s->t.part_bytes) /* of an arm its curve is wanted, and its mean */
+		return phase <= SEEK_WHOLE;
 	return phase == SEEK_QUEUE ? !strs_list_have(&s->p->without, "queue")
 	                           : !is_curve || !strs_list_have(&s->p->without, "curve");
 }

@@ -19,8 +19,6 @@
 #define FIGURE_LEAST  3     /* pairs of a distance that is a figure by itself (a choice) */
 #define PAIR_TURNS    12.0  /* of a revolution, for the first pair of places: nine reads and the seeks */
 #define PATCHY_TRIES  12    /* of both places stored by chance, where a third is: one in nine */
-#define WRITES_BEFORE 0.1   /* of a revolution: what a curve of reads may be off in a short run */
-#define WRITES_AFTER  0.4 /* and what a head rests longer for a write: 0.3 to 1 ms by data sheets, and as much again */
 
 /* Two places, the nearer one to the start first. */
 static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct belief *belief,
@@ -54,19 +52,6 @@ static void even_aims(struct seek_run *s, struct aim_setup *setup, size_t pair, 
 		                 (double)strata;
 }
 
-/* When the head may be there over such a part of the stroke: any time; to write, about when it is there to read. */
-static void believe_first(const struct seek_run *s, double stroke, double aim_scatter, struct belief *belief)
-{
-	double reads;
-
-	belief_anything(belief, CURVE_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
-	if (!s->known.reads)
-		return;
-	reads = curve_at(&s->known.reads->curve, stroke);
-	belief_within(belief, (struct interval){ reads - WRITES_BEFORE * s->known.places.period_ns,
-	                                         reads + WRITES_AFTER * s->known.places.period_ns });
-}
-
 /* The first pair of a distance may lie anywhere, the others as far as possible from each other. */
 static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, double aim_scatter, struct err *err)
 {
@@ -76,7 +61,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
 
-	believe_first(s, stroke, aim_scatter, &belief);
+	belief_anything(&belief, CURVE_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
@@ -176,7 +161,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
 		r = one_near(s, &p[i], !quick && p[i].tracks > 12 ? 3 : 5, &belief, err);
-		seek_report_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
+		seek_report_accesses(s->res, "near", &p[i]);
 	}
 	s->samples->nnear = n;
 	return r;
@@ -212,11 +197,10 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 			aim_scatter = learn_scatter(period, aim_scatter, q);
 		}
 		s->fraction += 0.3 / (double)n / (double)(s->narms ? s->narms : 1);
-		seek_report_accesses(s->res, seek_of(&s->known, "curve", "write curve"), q);
+		seek_report_accesses(s->res, "curve", q);
 		if (seek_even_mean(&q->log, &even))
-			session_progress(s->ses, seek_of(&s->known, "curve", "write curve"), s->fraction * s->share,
-			                 "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
-			                 units_time(text, sizeof(text), (uint64_t)even.mean));
+			session_progress(s->ses, "curve", s->fraction, "%.1f %% of the stroke: %s on average",
+			                 100.0 * q->stroke, units_time(text, sizeof(text), (uint64_t)even.mean));
 	}
 	s->known.scatter = seek_fit_aimed(&s->known, s->samples);
 	seek_conclude_curve(&s->known, s->samples);
@@ -240,6 +224,24 @@ void seek_curve_end(struct seek_run *s)
 	seek_report_curve(s->res, &s->known, s->samples);
 	seek_report_figures(s);
 	session_checkpoint(s->ses);
+}
+
+void seek_load_all(struct seek_run *s, const struct table *t)
+{
+	struct seek_samples *m = s->samples;
+
+	(void)seek_load_accesses(t, SEEK_RETURNS, m->aimed);
+	(void)seek_load_accesses(t, SEEK_READS_ON, m->near);
+	if (m->aimed[0].log.n || m->near[0].log.n) {
+		s->known.overhead = seek_overhead_of(&s->known, m->aimed, m->near);
+		seek_report_overhead(s);
+	}
+	*m = (struct seek_samples){ .naimed = 0 };
+	m->naimed = seek_load_accesses(t, "curve", m->aimed);
+	m->nnear = seek_load_accesses(t, "near", m->near);
+	m->nrandom = seek_load_reads(t, m->random);
+	s->known.scatter = seek_fit_aimed(&s->known, m);
+	seek_conclude_curve(&s->known, m);
 }
 
 /* Where random reads went from and to; and what each should take by the others, unless the many aimed accesses of a

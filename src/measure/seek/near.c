@@ -63,15 +63,12 @@ struct seek_pairs seek_pairs_of(const struct seek_known *k, const struct seek_po
 	return pairs;
 }
 
-/* What is believed of it before: of writes, that of the reads and what they take more; else what the curve says of so
- * near. */
+/* What is believed of it before: what the curve says of so near. */
 static struct near_prior believed(const struct seek_known *k)
 {
 	const double track = seek_track_bytes(&k->places, 0.0) / (double)k->places.size_bytes;
 	const struct curve *c = &k->curve;
-	const bool is_by_reads = k->reads && isfinite(k->reads->track.value) && isfinite(c->more.value);
-	const struct stats_estimate first =
-		is_by_reads ? stats_sum(k->reads->track, c->more) : curve_about(c, APART * track);
+	const struct stats_estimate first = curve_about(c, APART * track);
 
 	return (struct near_prior){
 		.fitted = first.value,
@@ -106,9 +103,7 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 void seek_report_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
                       const struct seek_point *p, size_t n)
 {
-	struct table *t = result_table(res, seek_of(k, "near", "write_near"),
-	                               seek_of(k, "Seek time over few tracks", "Seek time of writes over few tracks"),
-	                               seek_near_fields);
+	struct table *t = result_table(res, "near", "Seek time over few tracks", seek_near_fields);
 	const size_t *found = pairs->found;
 
 	for (size_t i = 0, from = 0; i < n; from += found[i++]) {

@@ -261,7 +261,7 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 
 /* What is found at the places. */
 struct found {
-	struct aim_log *returns, *on; /* on: by reads ahead of the head; NULL: by none */
+	struct aim_log *returns, *on; /* on: by reads ahead of the head */
 	struct belief by_returns, by_on;
 	double scale; /* a track is that many times as long as the sequential rate has it, which may be the interface's
 	               */
@@ -269,13 +269,10 @@ struct found {
 	size_t unseen;         /* where no track was found */
 };
 
-/* A short run has time for one way, unless writes want to know what returns have beside the overhead. A long one looks
- * for tracks to return to, unless there are none. */
+/* A short run has time for one way. A long one looks for tracks to return to, unless there are none. */
 static bool wants_returns(const struct seek_run *s, const struct found *f)
 {
-	if (!f->on || f->silent > 0)
-		return true;
-	return (!s->p->quick || s->p->write) && (f->returns->pairs > 0 || f->futile < FUTILE);
+	return f->silent > 0 || (!s->p->quick && (f->returns->pairs > 0 || f->futile < FUTILE));
 }
 
 /* Anywhere; where parts answer without the media, at a place that does not. */
@@ -300,32 +297,30 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 	struct tracks_survey v = { 0 };
 	double start, guess;
 	const uint32_t had = f->returns->pairs;
-	const size_t had_on = f->on ? f->on->n : 0, hops = f->on ? SURVEY_BRIEF : SURVEY;
+	const size_t had_on = f->on->n;
 	int r = begin_at(&w, err);
 
 	start = w.at;
 	*ret = (struct seek_rate){ start / (double)s->known.places.size_bytes, NAN };
 	guess = seek_track_bytes(&s->known.places, ret->place_ratio) * f->scale;
 	if (r == 0)
-		r = look(&w, &v, hops, 1.1 * guess, err);
+		r = look(&w, &v, SURVEY_BRIEF, 1.1 * guess, err);
 	if (r < 0)
 		return r;
-	w.track = v.n > hops / 2 ? tracks_length(&v, guess) : (double)NAN;
+	w.track = v.n > SURVEY_BRIEF / 2 ? tracks_length(&v, guess) : (double)NAN;
 	if (!isfinite(w.track)) {
 		if (f->unseen++) /* a single place may be odd */
 			f->scale = f->scale < SCALE_MOST ? f->scale * SCALE_STEP : 1.0;
 		return 0;
 	}
 	ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
-	if (f->on) {
-		if (is_bus_known(&w))
-			r = reads_on(&w, start, &f->by_on, f->on, err);
-		f->silent += f->on->n < had_on + READS_ON / 2;
-		if (r < 0 || !wants_returns(s, f))
-			return r;
-		w.at = start - SURVEY_APART * w.track;
-		r = look(&w, &v, SURVEY, w.track, err);
-	}
+	if (is_bus_known(&w))
+		r = reads_on(&w, start, &f->by_on, f->on, err);
+	f->silent += f->on->n < had_on + READS_ON / 2;
+	if (r < 0 || !wants_returns(s, f))
+		return r;
+	w.at = start - SURVEY_APART * w.track;
+	r = look(&w, &v, SURVEY, w.track, err);
 	if (r == 0 && v.n > SURVEY / 2 && survey_tracks(&w, &v)) {
 		ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
 		r = find_begin(&w, err);
@@ -348,7 +343,7 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	const double period = s->known.places.period_ns;
 	struct seek_rate rate[3 * PLACES];
 	const uint32_t block = s->t.block_bytes;
-	struct found f = { .returns = &p->log, .scale = 1.0 };
+	struct found f = { .returns = &p->log, .on = &p[1].log, .scale = 1.0 };
 	size_t want = s->p->quick ? 3 : PLACES, n = 0;
 	int r = 0;
 
@@ -356,8 +351,6 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	f.by_on = f.by_returns;
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
-	if (!s->known.is_writing)
-		f.on = &p[1].log;
 	for (size_t i = 0; r == 0 && !is_enough(s, &f, want) && i < 2 * want + 1 && !seek_is_over(s); i++) {
 		r = one_place(s, &f, &rate[n], err);
 		n += r == 0 && isfinite(rate[n].rate_bytes_per_s);
@@ -366,9 +359,8 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->known.places = seek_places_by_tracks(&s->known.places, s->res, rate, n);
-	seek_report_accesses(s->res, seek_of(&s->known, "overhead", "write overhead"), p);
-	if (!s->known.is_writing)
-		seek_report_accesses(s->res, SEEK_READS_ON, &p[1]);
+	seek_report_accesses(s->res, SEEK_RETURNS, p);
+	seek_report_accesses(s->res, SEEK_READS_ON, &p[1]);
 	s->known.overhead = seek_overhead_of(&s->known, p, &p[1]);
 	return 0;
 }

@@ -189,7 +189,6 @@ static struct points gather(const struct seek_known *k, const struct seek_sample
 /* By the likeliest of the reads at first, whose points make a better one. */
 static struct curve curve_and_points(const struct seek_known *k, const struct seek_samples *m, struct points *ret)
 {
-	const struct curve *reads = k->reads && k->reads->curve.is_known ? &k->reads->curve : NULL;
 	struct reads_way v[SEEK_RANDOM_MAX];
 	const size_t n = ways_of(m, v);
 	const bool is_by_reads = n >= READS_LEAST;
@@ -197,7 +196,7 @@ static struct curve curve_and_points(const struct seek_known *k, const struct se
 
 	for (int round = 0; round == 0 || (is_by_reads && c.is_known && round < ROUNDS); round++) {
 		*ret = gather(k, m, &c);
-		c = curve_of(ret->at, ret->n, k->places.period_ns, k->places.off, reads);
+		c = curve_of(ret->at, ret->n, k->places.period_ns, k->places.off);
 	}
 	return c;
 }
@@ -360,13 +359,11 @@ static void report_row(struct table *t, const struct seek_known *k, const struct
 
 void seek_report_curve(struct result *res, const struct seek_known *k, const struct seek_samples *m)
 {
-	struct table *t = result_table(res, seek_of(k, "curve", "write_curve"),
-	                               seek_of(k, "Seek time against distance", "Seek time of writes against distance"),
-	                               seek_curve_fields);
+	struct table *t = result_table(res, "curve", "Seek time against distance", seek_curve_fields);
 	struct points p;
 
 	(void)curve_and_points(k, m, &p);
-	if (k->curve.is_known && !k->is_writing)
+	if (k->curve.is_known)
 		report_smooth(res, k, p.v[0].stroke);
 	for (size_t i = 0; i < p.n; i++)
 		report_row(t, k, &p.v[i], p.v[i].fit.n);

@@ -236,8 +236,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 		gain = stats_ratio(rate_of(&row), rate_of(&first));
 		row.gain_ratio = gain.value;
 		result_row(t, &row);
-		session_progress(s->ses, "queue", s->fraction * s->share, "depth %" PRIu32 ": %.0f IOPS", depth,
-		                 row.iops);
+		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
 		session_checkpoint(s->ses);
 		if (depth > 1 && isfinite(gain.value))
 			result_estimate(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, &gain);

@@ -61,15 +61,12 @@ void seek_report_rotation(struct seek_run *s)
 	(void)rotation_say(res, &s->rot, &s->ses->devs[0]);
 }
 
-#define UNSEPARATED(whose) \
-	whose " overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself."
-
 void seek_report_overhead(struct seek_run *s)
 {
 	const struct seek_known *k = &s->known;
 	char text[32];
 
-	if (k->hits.without_ns > 0.0 && !k->is_writing)
+	if (k->hits.without_ns > 0.0)
 		result_figure(s->res, "sector_hit_ns", "a sector from the drive's cache, without its transfer", UNIT_NS,
 		              k->hits.without_ns, NULL, 0);
 	if (k->overhead.restart_ns > 0.0)
@@ -81,13 +78,12 @@ void seek_report_overhead(struct seek_run *s)
 		return;
 	if (seek_is_cut(s, SEEK_OVERHEAD))
 		result_notice(
-			s->res, seek_of(k, "overhead", "write-overhead"),
-			"There was no time to find the %scommand overhead: times with overhead are given, and no seek time by itself. A longer run looks for it.",
-			seek_of(k, "", "writes' "));
-	else if (k->is_writing)
-		result_notice(s->res, "write-overhead", UNSEPARATED("The writes'"));
+			s->res, "overhead",
+			"There was no time to find the command overhead: times with overhead are given, and no seek time by itself. A longer run looks for it.");
 	else
-		result_notice(s->res, "overhead", UNSEPARATED("The command"));
+		result_notice(
+			s->res, "overhead",
+			"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
 }
 
 /* What reaches further to either side than it is large, or nobody knows how far, is not reported. */
@@ -101,15 +97,13 @@ static void seek_figure(const struct seek_run *s, const char *name, const char *
                         size_t n)
 {
 	const struct stats_estimate seek = enough_seen(seek_less_overhead(&s->known, arrives));
-	const char *which = seek_of(&s->known, "", "write_"), *whose = seek_of(&s->known, "", "writes: ");
 	char key[64], text[96];
 
-	(void)snprintf(key, sizeof(key), "%s%s_ns", which, name);
-	(void)snprintf(text, sizeof(text), "%s%s", whose, title);
+	(void)snprintf(key, sizeof(key), "%s_ns", name);
 	arrives = enough_seen(arrives);
-	result_figure(s->res, key, text, UNIT_NS, seek.value, &seek.ci, n);
-	(void)snprintf(key, sizeof(key), "%s%s_with_overhead_ns", which, name);
-	(void)snprintf(text, sizeof(text), "%s%s, with overhead", whose, title);
+	result_figure(s->res, key, title, UNIT_NS, seek.value, &seek.ci, n);
+	(void)snprintf(key, sizeof(key), "%s_with_overhead_ns", name);
+	(void)snprintf(text, sizeof(text), "%s, with overhead", title);
 	result_figure(s->res, key, text, UNIT_NS, arrives.value, &arrives.ci, n);
 }
 
@@ -142,7 +136,7 @@ static void time_figures(struct seek_run *s)
 	const struct curve *curve = &k->curve;
 	size_t n = s->samples->nrandom;
 
-	if (!curve->is_known && s->samples->naimed && !k->is_writing)
+	if (!curve->is_known && s->samples->naimed)
 		result_notice(
 			s->res, "no-curve",
 			curve->falls
@@ -156,11 +150,7 @@ static void time_figures(struct seek_run *s)
 	seek_figure(s, "average_seek", "average seek", curve->average, n);
 	seek_figure(s, "third_stroke", "seek, a third of the stroke", k->third, n);
 	seek_figure(s, "full_stroke", "seek, full stroke", k->full, n);
-	result_figure(res, seek_of(k, "overhead_ns", "write_overhead_ns"),
-	              seek_of(k, "command overhead", "writes: command overhead"), UNIT_NS, k->overhead.ns,
-	              &k->overhead.ci, 0);
-	if (k->is_writing)
-		return;
+	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, k->overhead.ns, &k->overhead.ci, 0);
 	if (interval_half(k->overhead.ci) > 0.5 * k->overhead.ns)
 		result_notice(
 			res, "overhead-wide",
@@ -187,8 +177,7 @@ static void scatter_figures(struct seek_run *s)
 void seek_report_figures(struct seek_run *s)
 {
 	time_figures(s);
-	if (!s->known.is_writing)
-		scatter_figures(s);
+	scatter_figures(s);
 }
 
 void seek_report_parts(struct seek_run *s)
@@ -252,15 +241,6 @@ void seek_report_plots(const struct seek_run *s)
 		  .y = "seek_ns",
 		  .low = "low",
 		  .high = "high" },
-		{ .name = "write_curve",
-		  .see = "As above, but the head has to be at rest before it may write.",
-		  .kind = "scatter",
-		  .title = "Seek time of writes against distance",
-		  .table = "write_curve",
-		  .x = "stroke_ratio",
-		  .y = "seek_ns",
-		  .low = "low",
-		  .high = "high" },
 		{ .name = "queue",
 		  .see = turns ? "With more requests to choose from, the drive seeks less; where the line is flat, more depth only adds waiting."
 		               : "The device works at several requests at once; where the line is flat, more depth is only waiting.",
@@ -277,7 +257,6 @@ void seek_report_plots(const struct seek_run *s)
 		if (i == 2)
 			distribution_plots(s->res, "random reads over the whole device",
 			                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
-		if (i != 3 || result_find_table(s->res, "write_curve"))
-			result_plot(s->res, &plots[i]);
+		result_plot(s->res, &plots[i]);
 	}
 }

@@ -28,8 +28,6 @@ static const struct opt seek_opts[] = {
 	         "time of each span, where the precision needs it", .min = 1e6, .max = 1e13, .is_aside = true),
 	OPT_STRS(struct seek_params, without, "without", 0, "WORD", "leave out this part", .choices = seek_parts,
 	         .is_aside = true),
-	OPT_FLAG(struct seek_params, write, "write", 'w',
-	         "the seek curve of writes as well: destroys data (see --destroy-data)"),
 	OPT_END,
 };
 
@@ -38,8 +36,6 @@ static const struct measure_table seek_tables[] = {
 	{ "curve", "Seek time against distance", seek_curve_fields },
 	{ "smooth", "Smooth curve through the points", seek_smooth_fields },
 	{ "near", "Seek time over few tracks", seek_near_fields },
-	{ "write_curve", "Seek time of writes against distance", seek_curve_fields },
-	{ "write_near", "Seek time of writes over few tracks", seek_near_fields },
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
 	{ "media_rates", "The media's rates, by the length of tracks", seek_rate_fields },
@@ -67,22 +63,6 @@ static uint64_t longer_ns(const struct seek_params *p, uint64_t size_bytes)
 	return p->span_ns > NS_PER_S ? (p->span_ns - NS_PER_S) * (seek_span_count(size_bytes, false) + SPANS_WHOLE) : 0;
 }
 
-#define SECTORS_WRITTEN 20000 /* at most, in all accesses of its curve */
-
-static int plan_writes(const struct device *d, const struct seek_params *p, struct plan *plan, struct err *err)
-{
-	if (d->kind == DEVICE_FILE)
-		return err_set(err, -EINVAL, "--write is for disks and partitions, and %s is a file; leave it out.",
-		               d->path);
-	if (strs_list_have(&p->without, "curve"))
-		return err_set(err, -EINVAL, "--write measures the seek curve of writes; leave --without=curve out.");
-	plan->writes = WRITE_DESTROY;
-	plan->write_bytes = (uint64_t)SECTORS_WRITTEN *
-	                    (d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes);
-	plan_phase(plan, "write curve", seek_usual_ns(p, SEEK_OVERHEAD, SEEK_NEAR));
-	return 0;
-}
-
 static int seek_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct seek_params *p = params;
@@ -104,33 +84,28 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	plan_phase(plan, "spans", seek_usual_ns(p, SEEK_WHOLE, SEEK_SPANS) + longer_ns(p, d->size_bytes));
 	if (!strs_list_have(&p->without, "queue"))
 		plan_phase(plan, "queue", seek_usual_ns(p, SEEK_QUEUE, SEEK_QUEUE));
-	return p->write ? plan_writes(d, p, plan, err) : 0;
+	return 0;
 }
 
 /* ---- the run ---- */
 
 #define LAST_READS 0.98 /* of the time: those in flight at its end come later */
 
-#define WRITES_TIMES 1.8 /* a short curve has too few distances for writes (trial: the slowest profile) */
-
-/* Of the run; of the time that was asked for, what leaves the writes theirs. */
 static uint64_t reading_ns(const struct seek_run *s)
 {
 	const uint64_t asked_ns = s->ses->common->time_ns;
 	double ns =
 		(s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9 + (double)longer_ns(s->p, s->known.places.size_bytes);
 
-	if (s->p->quick && s->p->write)
-		ns *= WRITES_TIMES;
 	if (asked_ns)
-		ns = (double)asked_ns * (s->p->write ? SEEK_READS_SHARE : 1.0);
+		ns = (double)asked_ns;
 	return (uint64_t)(ns * LAST_READS);
 }
 
 /* A run that is given less than a third of a full one's time asks what a short one asks, and takes longer for each. */
 static bool is_short(const struct session *ses, const struct seek_params *p)
 {
-	double ns = (double)ses->common->time_ns * (p->write ? SEEK_READS_SHARE : 1.0);
+	double ns = (double)ses->common->time_ns;
 
 	return p->quick || (ns > 0.0 && ns < SEEK_SHORT_S * 1e9);
 }
@@ -163,7 +138,6 @@ static int run_phases(struct seek_run *s, struct err *err)
 	s->known.is_patchy = s->rot.is_patchy;
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
-	s->share = s->p->write ? SEEK_READS_SHARE : 1.0;
 	if (!seek_wants_curve(s)) /* what reads take is explained by bytes as well, if not so well */
 		s->known.places = seek_places_blind(&s->known.places);
 	else
@@ -184,8 +158,6 @@ static int run_phases(struct seek_run *s, struct err *err)
 	if (r == 0 && !strs_list_have(&s->p->without, "queue") && !session_is_over(s->ses))
 		r = seek_queue(s, err);
 	seek_report_cut(s);
-	if (r == 0 && s->p->write && s->rot.is_rotating && !session_is_over(s->ses))
-		r = seek_writes(s, err);
 	return r;
 }
 
@@ -268,17 +240,16 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	s.known.places = seek_places_of(&s.known.places, saved);
 	if (!isfinite(s.known.places.ratio))
 		return err_set(err, -ENODATA, "The document has too few rates.");
-	(void)seek_load_all(&s, accesses);
+	seek_load_all(&s, accesses);
 	seek_conclude_near(&s);
 	seek_report_curve(ret, &s.known, m);
 	seek_report_figures(&s);
-	seek_writes_again(&s, accesses);
 	return 0;
 }
 
 static const struct screen_decl seek_screen = {
 	.shows =
-		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,random_access_p999_ns,iops_alone_per_s,iops_deepest_per_s,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_average_seek_with_overhead_ns,write_settle_ns,overhead_ns,rotation_rpm",
+		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,random_access_p999_ns,iops_alone_per_s,iops_deepest_per_s,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,overhead_ns,rotation_rpm",
 	.says =
 		(const struct clause[]){
 			{ "Seek times: {track_to_track_ns} track to track, {average_seek_ns} average, {full_stroke_ns} full stroke",
@@ -294,7 +265,6 @@ static const struct screen_decl seek_screen = {
 	                  .because = "not-rotating" },
 			{ "99.9 % take at most {random_access_p999_ns}" },
 			{ "it answers {iops_alone_per_s~} one at a time, {iops_deepest_per_s~} with {deepest_queue} requests at once" },
-			{ "before a write the head settles for {write_settle_ns} more" },
 			{ "the drive's overhead is {overhead_ns~}", .unless = "overhead-wide" },
 			{ "it turns at {rotation_rpm~}" },
 			{ NULL },

@@ -3,7 +3,7 @@
  * The run of `seek`, in the order in which the parts come: seek.c plans and goes through them; budget.c says how long
  * each may take; arms.c has each of several arms measured; media.c: rates, hits and, by overhead.c, overhead; curve.c
  * finds the seek times by accesses of aim.c; spans.c times random reads, with cached.c; queue.c has several in flight;
- * writes.c times seeks of writes; report.c shows. What all of it says is analysis.h.
+ * report.c shows. What all of it says is analysis.h.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "model/belief.h"
 
 struct seek_params {
-	bool quick, write;
+	bool quick;
 	uint64_t block_bytes, reads, span_ns;
 	struct strs without;
 };
@@ -33,7 +33,7 @@ enum seek_phase {
 #define SEEK_QUICK_S 15.0
 #define SEEK_SHORT_S 40.0 /* given less, each of the many distances would get too little (a choice) */
 struct seek_budget {
-	uint64_t end_ns; /* of the run; of an arm; of what writes */
+	uint64_t end_ns; /* of the run; of an arm */
 	double scale;    /* of the shares: up to 1, of short runs to 3 */
 	enum seek_phase phase;
 	uint32_t cut; /* a bit for each phase that time was short for */
@@ -54,7 +54,6 @@ struct seek_run {
 	struct rotation rot;
 	struct hits sector_hits;      /* of a single sector, which is sooner through the interface than a block */
 	double fraction;              /* of the reads done, for progress */
-	double share;                 /* of the whole run that they are */
 	bool has_rates, has_overhead; /* were looked for */
 	bool is_curve_over;           /* seek_curve_end() was called */
 	bool is_shortened;            /* a short run by its time, not by --quick */
@@ -87,6 +86,7 @@ int seek_media(struct seek_run *s, struct err *err);
  * the device. */
 double seek_rate_bytes(const struct seek_run *s);
 int seek_find_overhead(struct seek_run *s, struct err *err);
+#define SEEK_RETURNS  "overhead"   /* what returns to one track are of, in table "accesses"; */
 #define SEEK_READS_ON "reading on" /* what reads ahead of the head are of, in table "accesses" */
 
 /* Accesses between two places, aimed at times (aim.c). */
@@ -151,14 +151,8 @@ bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 
-/* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order.
- */
-int seek_writes(struct seek_run *s, struct err *err);
-#define SEEK_READS_SHARE 0.65 /* of a run that writes, too: two minutes before, one behind */
-/* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none
- * of the curve. */
-bool seek_load_all(struct seek_run *s, const struct table *t);
-void seek_writes_again(struct seek_run *s, const struct table *accesses); /* from the document */
+/* Back from table "accesses": overhead, curve, and over few tracks. */
+void seek_load_all(struct seek_run *s, const struct table *t);
 
 /* Figures, notices, pictures (report.c). */
 extern const struct field seek_part_fields[];

@@ -415,7 +415,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		return 0;
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
 	            units_time(mean, sizeof(mean), (uint64_t)reported->row.mean_ns));
-	session_progress(s->ses, "spans", s->fraction * s->share, "%s: %s", text, mean);
+	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
 	if (is_whole(&sp))
 		report_whole(s, reported, h);
 	session_checkpoint(s->ses);
