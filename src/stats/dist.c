@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Distribution functions. Normal by erfc; beta by its continued fraction (DLMF 8.17.22) with Lentz's method; t and
- * binomial through beta (DLMF 8.17.5). Relative error below 1e-12 where used (a + b up to 1e7). Quantiles: a starting
- * formula of Abramowitz and Stegun and Newton steps.
+ * binomial through beta (DLMF 8.17.5). Relative error below 1e-12 where used (a + b up to 1e7).
  */
 #include "stats/stats.h"
 
@@ -91,43 +90,20 @@ double stats_t_cdf(double t, double df)
 	return t < 0 ? t_upper(-t, df) : 1 - t_upper(t, df);
 }
 
-/* Bisection: the expansion is a bad start for few degrees of freedom. */
-static double t_975_halving(double df)
-{
-	double low = 1.95, high = 8;
-
-	while (t_upper(high, df) > 0.025 && high < 1e150)
-		high *= 8;
-	for (int i = 0; i < 200 && high / low > 1 + 1e-14; i++) {
-		double mid = sqrt(low) * sqrt(high);
-
-		if (t_upper(mid, df) > 0.025)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
-}
-
+/* Newton's steps from the normal law's, which is too low: the share above is convex, so that none goes too far. */
 double stats_t_975(double df)
 {
 	const double z = 1.959963984540054;
-	double t, z2 = z * z;
+	double t = z, step = z;
 
 	if (!(df > 0))
 		return NAN;
-	if (df > 1e7)
-		return z;
-	if (df < 3)
-		return t_975_halving(df);
-	/* Abramowitz and Stegun 26.7.5, then Newton */
-	t = z * (1 + (z2 + 1) / (4 * df) + ((5 * z2 + 16) * z2 + 3) / (96 * df * df) +
-	         (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * df * df * df));
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; df <= 1e7 && step > 1e-15 * t && i < STEPS_MAX; i++) {
 		double log_pdf = log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * log(df * M_PI) -
 		                 (df + 1) / 2 * log1p(t * t / df);
 
-		t += (t_upper(t, df) - 0.025) / exp(log_pdf);
+		step = (t_upper(t, df) - 0.025) / exp(log_pdf);
+		t += fmax(step, 0);
 	}
 	return t;
 }

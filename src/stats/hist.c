@@ -58,12 +58,13 @@ static uint64_t bucket_middle(size_t i)
 	return first + width / 2;
 }
 
-static size_t bucket_of_rank(const struct hist *h, uint64_t rank) /* from 1 to count */
+/* Of the rank, from 1 to count; *ret_below: how many lie in those before it. */
+static size_t bucket_of_rank(const struct hist *h, double rank, double *ret_below)
 {
 	size_t i = hist_index(h->min);
 
-	for (uint64_t seen = h->bucket[i]; seen < rank && i + 1 < HIST_BUCKETS; seen += h->bucket[i])
-		i++;
+	for (*ret_below = 0; i < hist_index(h->max) && *ret_below + (double)h->bucket[i] < rank; i++)
+		*ret_below += (double)h->bucket[i];
 	return i;
 }
 
@@ -75,7 +76,7 @@ static uint64_t within(const struct hist *h, uint64_t v)
 
 uint64_t hist_quantile(const struct hist *h, double q)
 {
-	double rank;
+	double rank, below;
 
 	if (h->count == 0)
 		return 0;
@@ -88,19 +89,20 @@ uint64_t hist_quantile(const struct hist *h, double q)
 	rank = ceil(q * (double)h->count * (1 - 1e-13));
 	if (rank >= (double)h->count)
 		return h->max;
-	return within(h, bucket_middle(bucket_of_rank(h, rank < 1 ? 1 : (uint64_t)rank)));
+	return within(h, bucket_middle(bucket_of_rank(h, fmax(rank, 1), &below)));
 }
 
 struct interval hist_quantile_ci(const struct hist *h, double q)
 {
 	struct interval none = { NAN, NAN }, ci;
 	uint64_t low, high, last, width;
+	double below;
 
 	if (!stats_quantile_ranks(h->count, q, &low, &high))
 		return none;
 	/* Where in its bucket a value lies is not known: from the low end of the one to the high end of the other. */
-	ci.low = (double)within(h, bucket_first(bucket_of_rank(h, low), &width));
-	last = bucket_first(bucket_of_rank(h, high), &width);
+	ci.low = (double)within(h, bucket_first(bucket_of_rank(h, (double)low, &below), &width));
+	last = bucket_first(bucket_of_rank(h, (double)high, &below), &width);
 	ci.high = (double)within(h, last + width - 1);
 	return ci;
 }
@@ -138,15 +140,13 @@ double hist_variance(const struct hist *h)
 
 double hist_place(const struct hist *h, double p, bool is_upper)
 {
-	double rank = p * (double)h->count, seen = 0.0, at;
+	double rank = p * (double)h->count, seen, at;
 	uint64_t beside, width, first;
 	size_t i;
 
 	if (h->count == 0)
 		return NAN;
-	i = hist_index(h->min);
-	for (; i < hist_index(h->max) && seen + (double)h->bucket[i] < rank; i++)
-		seen += (double)h->bucket[i];
+	i = bucket_of_rank(h, rank, &seen);
 	first = bucket_first(i, &width);
 	beside = i ? h->bucket[i - 1] : 0;
 	if (i + 1 < HIST_BUCKETS && h->bucket[i + 1] > beside)

@@ -52,17 +52,14 @@ static void batch(const double *x, size_t n, size_t b, struct batches *ret)
  * correlate visibly (von Neumann's ratio, as Fishman 1978); what correlation is left with 10 widens the variance by
  * (1 + r) / (1 - r) as in Tafazzoli and Wilson 2011 (Skart). x has finite values only.
  */
-static struct interval batch_means(const double *x, size_t n, double *ret_mean)
+static struct interval batch_means(const double *x, size_t n)
 {
 	struct batches b;
-	struct interval ci = unknown;
 	double half, r;
 	size_t count = n < BATCHES_MAX ? n : BATCHES_MAX;
 
-	if (n < 2) {
-		*ret_mean = n ? x[0] : (double)NAN;
+	if (n < 2)
 		return unknown;
-	}
 	batch(x, n, count, &b);
 	while (b.r1 > 1.6 / sqrt((double)b.n) && b.n > BATCHES_MIN) {
 		count = b.n * 3 / 4;
@@ -70,18 +67,14 @@ static struct interval batch_means(const double *x, size_t n, double *ret_mean)
 	}
 	r = b.r1 < 0 ? 0 : b.r1 > 0.9 ? 0.9 : b.r1;
 	half = stats_t_975((double)(b.n - 1)) * sqrt(b.var / (double)b.n * (1 + r) / (1 - r));
-	ci.low = b.all - half;
-	ci.high = b.all + half;
-	*ret_mean = b.all;
-	return ci;
+	return (struct interval){ b.all - half, b.all + half };
 }
 
 struct interval stats_batch_means_ci(const double *x, size_t n)
 {
 	cleanup_free double *copy = stats_copy_finite(x, &n);
-	double mean;
 
-	return batch_means(copy, n, &mean);
+	return batch_means(copy, n);
 }
 
 /*
@@ -138,15 +131,14 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 {
 	cleanup_free double *own = NULL;
 	struct interval ci;
-	double mean;
 	bool is_narrow;
 
 	if (s->is_reached || n < s->next_n)
 		return s->is_reached;
 	s->next_n = n + n / 4 + 1;
 	own = stats_copy_finite(x, &n);
-	ci = batch_means(own, n, &mean);
-	is_narrow = interval_half(ci) <= s->precision * fabs(mean); /* false where it is not known */
+	ci = batch_means(own, n);
+	is_narrow = interval_half(ci) <= s->precision * fabs(ci.low + ci.high) / 2; /* false where it is not known */
 	s->is_reached = s->was_narrow && is_narrow;
 	s->was_narrow = is_narrow;
 	return s->is_reached;
