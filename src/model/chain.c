@@ -12,14 +12,16 @@
 #include "stats/stats.h"
 
 /* Accuracy. */
-#define LEVELS_MAX  250 /* rates fall by a half at most: a level for each of the least steps */
-#define CELLS_MAX   600000.0
-#define GRID_PART   0.5   /* of a reading's noise, from one level to the next */
-#define LEAST       1e-60 /* the least probability: smaller numbers slow a processor by a hundred */
-#define LEAST_SHORT 1e-30 /* ... of one with few digits */
-#define TWO_LEAST   1e-3  /* probability of two edges between neighbours, from which on they are looked for */
-#define NEVER       1e-9  /* of a step so large */
-#define FAR         6.0   /* deviations, from which on a reading is a stray */
+#define LEVELS_MAX 250 /* rates fall by a half at most: a level for each of the least steps */
+#define CELLS_MAX  600000.0
+#define GRID_PART  0.5    /* of a reading's noise, from one level to the next */
+#define WHOLE      1e20f  /* all probabilities together: as numbers of few digits go from 1e-38 to 1e38 ... */
+#define LEAST      1e-15f /* ... the least of them, for smaller products slow a processor by a hundred */
+#define LEAST_OWN  1e-30f /* ... and of what a group's own readings say */
+#define LEAST_TURN 1e-9   /* probability of a turn, below which it is none */
+#define TWO_LEAST  1e-3   /* probability of two edges between neighbours, from which on they are looked for */
+#define NEVER      1e-9f  /* of a step so large */
+#define FAR        6.0    /* deviations, from which on a reading is a stray */
 
 /* What most of the time goes into, made for processors with wide registers as well: the same sums in the same order, in
  * half the time. (Sanitizers have not begun when clones are chosen.) */
@@ -77,19 +79,19 @@ static void groups_make(struct chain *c)
 /* ---- the law of steps ---- */
 
 /* in -> out, once or four times, one after the other: a first-order filter, whose answer is exponential. */
-static inline void smooth(const lanes *in, size_t n, double keep, size_t times, lanes *out)
+static inline void smooth(const lanes *in, size_t n, float keep, size_t times, lanes *out)
 {
-	const double part = 1.0 - keep;
+	const float part = 1.0f - keep, scale = times == 4 ? part * part * part * part : part;
 	lanes a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
 
 	for (size_t l = 0; l < n; l++) {
-		a = keep * a + part * in[l];
+		a = keep * a + in[l];
 		if (times == 4) {
-			b = keep * b + part * a;
-			c = keep * c + part * b;
-			d = keep * d + part * c;
+			b = keep * b + a;
+			c = keep * c + b;
+			d = keep * d + c;
 		}
-		out[l] = times == 4 ? d : a;
+		out[l] = scale * (times == 4 ? d : a);
 	}
 }
 
@@ -101,17 +103,13 @@ static double step_mean(const struct chain *c, const struct hypothesis *h)
 /* in -> out: each moved down by a step of a gamma law. */
 CLONES static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
 {
-	double a = step_mean(c, h) / (double)shape_of[h->shape] / c->dx, keep = a / (1.0 + a);
-	size_t least = (size_t)fmin(ceil(STEP_LEAST / c->dx), (double)c->nlevels);
+	size_t shape = shape_of[h->shape], least = (size_t)fmin(ceil(STEP_LEAST / c->dx), (double)c->nlevels);
+	double a = step_mean(c, h) / (double)shape / c->dx;
 
 	memset(out, 0, least * sizeof(*out));
-	if (shape_of[h->shape] == 1) {
-		smooth(in, c->nlevels - least, keep, 1, out + least);
-		return;
-	}
-	smooth(in, c->nlevels - least, keep, 4, out + least);
-	for (size_t k = 4; k < shape_of[h->shape]; k += 4)
-		smooth(out + least, c->nlevels - least, keep, 4, out + least);
+	for (size_t k = 0; k < shape; k += 4)
+		smooth(k ? out + least : in, c->nlevels - least, (float)(a / (1.0 + a)), shape == 1 ? 1 : 4,
+		       out + least);
 }
 
 /* Which phase follows which, across this number of edges. */
@@ -124,7 +122,9 @@ static void turns_make(struct group *g, double mean)
 	for (size_t e = 0; e < EDGES; e++)
 		for (size_t from = 0; from < PHASES; from++)
 			for (size_t to = 0; to < PHASES; to++)
-				g->turn[e][from][to] = to + e * PHASES >= from ? p[to + e * PHASES - from] : 0.0;
+				g->turn[e][from][to] = to + e * PHASES >= from && p[to + e * PHASES - from] > LEAST_TURN
+				                               ? (float)p[to + e * PHASES - from]
+				                               : 0.0f;
 	g->edges = p[PHASES + 1] < TWO_LEAST ? 1 : 2;
 	if (g->edges < 2)
 		memset(g->turn[2], 0, sizeof(g->turn[2]));
@@ -135,15 +135,15 @@ static void law_make(struct chain *c, const struct hypothesis *h)
 	double zones = c->is_both_ways ? UP_ZONES : zones_of[h->zones];
 	lanes *none = c->work, *one = none + c->nlevels, *two = one + c->nlevels;
 
-	for (size_t k = 0; k < c->ngroups; k++)
-		turns_make(&c->g[k], c->g[k].gap / c->width * zones * PHASES);
+	for (size_t k = 0; k < c->ngroups; k++) /* in a wide gap there are as many as are looked for */
+		turns_make(&c->g[k], fmin(c->g[k].gap / c->width * zones, EDGES - 1) * PHASES);
 	memset(none, 0, c->nlevels * sizeof(*none));
-	none[0] = (lanes){ 1.0 };
+	none[0] = (lanes){ WHOLE };
 	step_down(c, none, h, one);
 	step_down(c, one, h, two);
 	for (size_t l = 0; l < c->nlevels; l++) {
-		c->kernel[1][l] = one[l][0];
-		c->kernel[2][l] = two[l][0];
+		c->kernel[1][l] = one[l][0] / WHOLE;
+		c->kernel[2][l] = two[l][0] / WHOLE;
 	}
 	for (size_t e = 1; e < EDGES; e++)
 		for (c->reach[e] = c->nlevels - 1; c->reach[e] && c->kernel[e][c->reach[e]] < NEVER;)
@@ -153,11 +153,11 @@ static void law_make(struct chain *c, const struct hypothesis *h)
 /* ---- forward ---- */
 
 /* Density of a group's readings by the level that they have in common, but for its scale. */
-static void read_group(struct chain *c, size_t k)
+static void read_group(struct chain *c, size_t k, double *ret)
 {
-	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE), *ret = (double *)c->work;
+	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE);
 	const struct group *g = &c->g[k];
-	short_lanes *own = c->own + k / PHASES * c->nlevels;
+	lanes *own = c->own + k / PHASES * c->nlevels;
 
 	memset(ret, 0, c->nlevels * sizeof(*ret));
 	for (size_t i = g->first; i < g->end; i++) {
@@ -172,24 +172,25 @@ static void read_group(struct chain *c, size_t k)
 	for (size_t l = 0; l < c->nlevels; l++)
 		most = fmax(most, ret[l]);
 	for (size_t l = 0; l < c->nlevels; l++)
-		own[l][k % PHASES] = (float)fmax(exp(ret[l] - most), LEAST_SHORT);
+		own[l][k % PHASES] = fmaxf((float)exp(ret[l] - most), LEAST_OWN);
 	c->log_scale[k] = most;
 }
 
 /* Each level moved both ways, by an exponential law of this mean. */
 CLONES static void move_both_ways(const struct chain *c, const lanes *in, double mean, lanes *out)
 {
-	double a = mean / c->dx, keep = a / (1.0 + a), part = 1.0 - keep;
+	float keep = (float)(mean / (mean + c->dx)), part = 0.5f * (1.0f - keep);
+	const size_t n = c->nlevels;
 	lanes sum = { 0 };
 
-	for (size_t l = 0; l < c->nlevels; l++) {
+	for (size_t l = 0; l < n; l++) {
 		sum = keep * sum + part * in[l];
-		out[l] = 0.5 * sum;
+		out[l] = sum;
 	}
 	sum = (lanes){ 0 };
-	for (size_t l = c->nlevels; l-- > 0;) {
+	for (size_t l = n; l-- > 0;) {
 		sum = keep * sum + part * in[l];
-		out[l] += 0.5 * sum;
+		out[l] += sum;
 	}
 }
 
@@ -203,18 +204,14 @@ static void emit_all(struct chain *c, size_t apart)
 		return;
 	c->apart = apart;
 	for (size_t k = 0; k < c->ngroups; k += PHASES) {
-		short_lanes *emit = c->emit + k / PHASES * c->nlevels;
-		lanes *own = c->work + c->nlevels, *e = own + c->nlevels, sum = { 0 };
+		lanes *own = c->own + k / PHASES * c->nlevels, *emit = c->emit + k / PHASES * c->nlevels, sum = { 0 };
 
-		for (size_t l = 0; l < c->nlevels; l++) {
-			own[l] = __builtin_convertvector(c->own[k / PHASES * c->nlevels + l], lanes);
-			sum += own[l];
-		}
-		move_both_ways(c, own, mean, c->work);
-		move_both_ways(c, c->work, mean, e);
-		sum *= STRAY * c->dx / STRAY_WIDE;
 		for (size_t l = 0; l < c->nlevels; l++)
-			emit[l] = __builtin_convertvector((1.0 - STRAY) * e[l] + sum, short_lanes);
+			sum += own[l];
+		move_both_ways(c, own, mean, c->work);
+		move_both_ways(c, c->work, mean, emit);
+		for (size_t l = 0; l < c->nlevels; l++)
+			emit[l] = (float)(1.0 - STRAY) * emit[l] + (float)(STRAY * c->dx / STRAY_WIDE) * sum;
 	}
 }
 
@@ -222,8 +219,7 @@ static void emit_all(struct chain *c, size_t apart)
 static void same_all(struct chain *c)
 {
 	for (size_t k = 1; k < c->ngroups; k++) {
-		const short_lanes *own = c->own + k / PHASES * c->nlevels,
-				  *last = c->own + (k - 1) / PHASES * c->nlevels;
+		const lanes *own = c->own + k / PHASES * c->nlevels, *last = c->own + (k - 1) / PHASES * c->nlevels;
 		double both = 0.0, all = 0.0, sum = 0.0;
 
 		for (size_t l = 0; l < c->nlevels; l++) {
@@ -239,7 +235,7 @@ static void same_all(struct chain *c)
 
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 {
-	cleanup_free double *work = xcalloc(n, sizeof(*work));
+	cleanup_free double *work = xcalloc(n + LEVELS_MAX, sizeof(*work));
 	size_t cells, quarters;
 
 	*c = (struct chain){ .v = v, .n = n, .width = end - v[0].from, .apart = APARTS };
@@ -269,7 +265,7 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
 	for (size_t k = 0; k < c->ngroups; k++)
-		read_group(c, k);
+		read_group(c, k, work);
 	same_all(c);
 }
 
@@ -294,76 +290,76 @@ static lanes *alpha_of(const struct chain *c, size_t k)
 	return c->alpha + k * c->nlevels;
 }
 
-/* How much of a level of the previous group moves to each phase. */
-#define ARRIVING(turn, at) ((at)[0] * (turn)[0] + (at)[1] * (turn)[1] + (at)[2] * (turn)[2] + (at)[3] * (turn)[3])
-_Static_assert(PHASES == 4, "as many terms");
+/* in -> out: the levels of the previous group, each phase moved to each. */
+static void turn_phases(const lanes *turn, const lanes *in, size_t n, lanes *out)
+{
+	const lanes a = turn[0], b = turn[1], c = turn[2], d = turn[3];
+
+	_Static_assert(PHASES == 4, "as many terms");
+	for (size_t l = 0; l < n; l++)
+		out[l] = in[l][0] * a + in[l][1] * b + in[l][2] * c + in[l][3] * d;
+}
 
 /* Prior of a group's levels and phases, by what lies before it, and the part that an edge lies before. */
 CLONES static void predict(const struct chain *c, const struct hypothesis *h, size_t k, lanes *alpha, lanes *moved)
 {
 	const struct group *g = &c->g[k];
-	const lanes *before = alpha - c->nlevels, *stays = g->turn[0], *one = g->turn[1], *two = g->turn[2];
+	const size_t n = c->nlevels;
+	const lanes *before = alpha - n;
 	lanes *work = c->work;
 
 	if (!k || g->is_anew) {
-		for (size_t l = 0; l < c->nlevels; l++) {
-			alpha[l] = (lanes){ 1.0 / (double)c->nlevels };
+		for (size_t l = 0; l < n; l++) {
+			alpha[l] = (lanes){ WHOLE / (float)n };
 			moved[l] = k ? alpha[l] : (lanes){ 0 };
 		}
 		return;
 	}
-	if (c->is_both_ways || g->edges < 2) {
-		for (size_t l = 0; l < c->nlevels; l++) {
-			work[l] = ARRIVING(one, before[l]);
-			alpha[l] = ARRIVING(stays, before[l]);
-		}
-	} else {
-		for (size_t l = 0; l < c->nlevels; l++)
-			alpha[l] = ARRIVING(two, before[l]);
-		step_down(c, alpha, h, work);
-		for (size_t l = 0; l < c->nlevels; l++) {
-			work[l] += ARRIVING(one, before[l]);
-			alpha[l] = ARRIVING(stays, before[l]);
-		}
+	turn_phases(g->turn[1], before, n, work);
+	if (!c->is_both_ways && g->edges > 1) {
+		turn_phases(g->turn[2], before, n, alpha);
+		step_down(c, alpha, h, moved);
+		for (size_t l = 0; l < n; l++)
+			work[l] += moved[l];
 	}
 	if (c->is_both_ways)
 		move_both_ways(c, work, UP_STEP, moved);
 	else
 		step_down(c, work, h, moved);
-	for (size_t l = 0; l < c->nlevels; l++)
+	turn_phases(g->turn[0], before, n, alpha);
+	for (size_t l = 0; l < n; l++)
 		alpha[l] += moved[l];
 }
 
 /* Fills alpha and moved. */
 CLONES double chain_filter(struct chain *c, struct hypothesis *h)
 {
-	lanes *moved = c->work + c->nlevels;
-	double sum = 0.0, lasts = lasts_of[h->lasts];
+	const size_t n = c->nlevels;
+	double sum = 0.0;
 
 	law_make(c, h);
 	emit_all(c, h->apart);
 	for (size_t k = 0; k < c->ngroups; k++) {
-		const short_lanes *emit = c->emit + k / PHASES * c->nlevels;
-		lanes *alpha = alpha_of(c, k), all = { 0 };
-		double whole, stays = k && !c->g[k].is_anew ? lasts : 0.0;
+		const lanes *emit = c->emit + k / PHASES * n;
+		lanes *alpha = alpha_of(c, k), *moved = c->moved + k * n, all = { 0 };
+		float scale, same = (float)c->same[k], stays = k && !c->g[k].is_anew ? (float)lasts_of[h->lasts] : 0.0f;
 
 		predict(c, h, k, alpha, moved);
-		for (size_t l = 0; l < c->nlevels; l++) {
-			double by_level = (double)emit[l][k % PHASES];
+		for (size_t l = 0; l < n; l++) {
+			float by_level = emit[l][k % PHASES];
 
 			/* Behind an edge it lies anywhere in its zone, whatever the one before did. */
-			alpha[l] = alpha[l] * ((1.0 - stays) * by_level + stays * c->same[k]) +
-			           moved[l] * stays * (by_level - c->same[k]);
+			alpha[l] = alpha[l] * ((1.0f - stays) * by_level + stays * same) +
+			           moved[l] * stays * (by_level - same);
+			moved[l] *= by_level;
 			all += alpha[l];
 		}
-		whole = all[0] + all[1] + all[2] + all[3];
-		for (size_t l = 0; l < c->nlevels; l++) {
-			lanes part = moved[l] * ((double)emit[l][k % PHASES] / whole) + LEAST_SHORT;
-
-			alpha[l] = alpha[l] * (1.0 / whole) + LEAST;
-			c->moved[k * c->nlevels + l] = __builtin_convertvector(part, short_lanes);
+		scale = WHOLE / (all[0] + all[1] + all[2] + all[3]);
+		for (size_t l = 0; l < n; l++) {
+			alpha[l] = alpha[l] * scale + LEAST;
+			moved[l] = moved[l] * scale + LEAST;
 		}
-		sum += log(whole) + c->log_scale[k];
+		sum += c->log_scale[k] + log((double)(WHOLE / scale));
 	}
 	return h->log_evidence = sum;
 }
@@ -371,19 +367,19 @@ CLONES double chain_filter(struct chain *c, struct hypothesis *h)
 /* ---- backward ---- */
 
 /* One of [first, end) by its weight a[l]; of those with some. */
-static size_t draw_of(const double *a, size_t first, size_t end, struct rng *rng)
+static size_t draw_of(const float *a, size_t first, size_t end, struct rng *rng)
 {
 	double all = 0.0, at;
 	size_t last = first;
 
 	for (size_t l = first; l < end; l++)
-		all += a[l];
+		all += (double)a[l];
 	at = rng_double(rng) * all;
 	for (size_t l = first; l < end; l++) {
-		if (a[l] <= 0.0)
+		if (a[l] <= 0.0f)
 			continue;
 		last = l;
-		at -= a[l];
+		at -= (double)a[l];
 		if (at < 0.0)
 			break;
 	}
@@ -394,7 +390,8 @@ static size_t draw_of(const double *a, size_t first, size_t end, struct rng *rng
 static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l, struct rng *rng, size_t *ret_l)
 {
 	const lanes *before = alpha_of(c, k - 1);
-	double *from[EDGES] = { NULL, (double *)c->work, (double *)(c->work + c->nlevels) }, weight[EDGES] = { 0 };
+	float *from[EDGES] = { NULL, (float *)c->work, (float *)(c->work + c->nlevels) };
+	double weight[EDGES] = { 0 };
 	size_t first[EDGES] = { 0 }, edges;
 
 	for (size_t e = 1; e <= c->g[k].edges; e++) {
@@ -407,7 +404,7 @@ static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l
 			lanes x = part * before[i];
 
 			from[e][i] = (x[0] + x[1] + x[2] + x[3]) * c->kernel[e][l - i];
-			weight[e] += from[e][i];
+			weight[e] += (double)from[e][i];
 		}
 	}
 	edges = rng_double(rng) * (weight[1] + weight[2]) < weight[1] ? 1 : 2;
@@ -418,7 +415,7 @@ static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l
 /* The phase of group k - 1 at level l, across this number of edges. */
 static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t edges, size_t l, struct rng *rng)
 {
-	double w[PHASES];
+	float w[PHASES];
 
 	for (size_t from = 0; from < PHASES; from++)
 		w[from] = c->g[k].turn[edges][from][phase] * alpha_of(c, k - 1)[l][from];
@@ -428,7 +425,7 @@ static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t e
 /* Level and phase of a group by what lies before it alone. */
 static size_t draw_last(const struct chain *c, size_t k, struct rng *rng, size_t *ret_phase)
 {
-	size_t at = draw_of((const double *)alpha_of(c, k), 0, PHASES * c->nlevels, rng);
+	size_t at = draw_of((const float *)alpha_of(c, k), 0, PHASES * c->nlevels, rng);
 
 	*ret_phase = at % PHASES;
 	return at / PHASES;
@@ -452,7 +449,7 @@ void chain_draw(const struct chain *c, struct rng *rng, struct chain_draw *d)
 			d->zones++;
 			continue;
 		}
-		if (rng_double(rng) * alpha_of(c, k)[l][phase] < (double)c->moved[k * c->nlevels + l][phase]) {
+		if (rng_double(rng) * (double)alpha_of(c, k)[l][phase] < (double)c->moved[k * c->nlevels + l][phase]) {
 			edges = draw_edges(c, k, phase, l, rng, &l);
 			d->edge[d->n++] = (uint32_t)k;
 			d->zones += edges;

@@ -37,8 +37,7 @@ struct hypothesis {
 #define EDGES 3 /* none, one or two edges between neighbours */
 
 /* A number for each phase of a level, or for as many groups: a processor takes them at once. */
-typedef double lanes __attribute__((vector_size(PHASES * sizeof(double)), aligned(sizeof(double)), may_alias));
-typedef float short_lanes __attribute__((vector_size(PHASES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef float lanes __attribute__((vector_size(PHASES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 struct group { /* readings between which no edge is looked for: of one place */
 	size_t first, end;
@@ -57,16 +56,16 @@ struct chain {
 	double x0, dx, fall, width; /* first level and distance; fall from first to last; all bytes */
 	bool is_both_ways;
 	lanes *work;       /* room for a level each, three times */
-	short_lanes *own;  /* by as many groups as there are lanes, and level: what their readings say ... */
+	lanes *own;        /* by as many groups as there are lanes, and level: what their readings say ... */
 	double *log_scale; /* ... and the log of its scale */
 	double *same;      /* by group: what its readings say where it lies as far from its zone as the one before */
 	/* of the hypothesis that was filtered last */
-	short_lanes *emit;     /* what groups say of the level of their zone, as own ... */
-	size_t apart;          /* ... by this hypothesis; APARTS: none yet */
-	lanes *alpha;          /* by group and level: of all up to the group */
-	short_lanes *moved;    /* the part of it that an edge lies before */
-	double *kernel[EDGES]; /* by the number of steps; NULL: unused */
-	size_t reach[EDGES];   /* of them, in levels */
+	lanes *emit;          /* what groups say of the level of their zone, as own ... */
+	size_t apart;         /* ... by this hypothesis; APARTS: none yet */
+	lanes *alpha;         /* by group and level: of all up to the group */
+	lanes *moved;         /* the part of it that an edge lies before */
+	float *kernel[EDGES]; /* by the number of steps; NULL: unused */
+	size_t reach[EDGES];  /* of them, in levels */
 };
 
 struct chain_draw {
