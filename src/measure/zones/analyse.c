@@ -64,7 +64,7 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_density = false;
 }
 
-void zone_analyse(struct zone_target *t)
+void zone_analyse_places(struct zone_target *t)
 {
 	struct zone_analysis *a = xcalloc(1, sizeof(*a));
 	struct zone_stretches fast = { 0 }; /* without it what is stored would be slow beside what is not */
@@ -74,6 +74,16 @@ void zone_analyse(struct zone_target *t)
 	zone_stretches_find(&t->layout, &a->levels, &a->slows, &fast);
 	zone_slows_find(&t->layout, &a->levels, &fast, &a->slows);
 	free(fast.v);
+	zone_analysis_free(t->analysis);
+	t->analysis = a;
+}
+
+void zone_analyse(struct zone_target *t)
+{
+	struct zone_analysis *a;
+
+	zone_analyse_places(t);
+	a = t->analysis;
 	zone_stretches_find(&t->layout, &a->levels, &a->slows, &a->stretches);
 	zone_bands_find(&t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
 	a->has_mean = zone_mean(&t->layout, &a->levels, &a->bands, &a->slows, &a->mean_ns_per_byte, &a->mean_ci);
@@ -81,8 +91,6 @@ void zone_analyse(struct zone_target *t)
 	a->has_mean = a->has_mean && !a->is_by_length;
 	fit_curve(t, a);
 	doubt_zones(t, a);
-	zone_analysis_free(t->analysis);
-	t->analysis = a;
 }
 
 void zone_targets_done(struct zones_run *run)

@@ -141,14 +141,14 @@ static double slower_by(const struct zone_target *t)
 	return median - SLOWER_SIGMAS * 1.4826 * 1.2533 * stats_median(y + n, pairs) / sqrt((double)pairs);
 }
 
-bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass)
+void zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass)
 {
 	struct zone_layout *l = &t->layout;
 	double lost = 1.96 * sqrt(t->analysis->levels.loss_var);
 	bool is_lossy = lost > LOSSY_PART * log1p(session_precision(run->ses)), is_worse;
 
 	if (pass > 1)
-		return false;
+		return;
 	/*
 	 * What was not lossy after the first pass, and is after one of small requests alone, is so by those. Where it
 	 * was lossy before, and the second pass was of large requests, small ones may still have been slower.
@@ -161,5 +161,4 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 	for (size_t i = 0; is_worse && i < t->samples.n; i++)
 		if (t->samples.v[i].kind == SAMPLE_CURVE && is_fine(t, &t->samples.v[i]))
 			t->samples.v[i].kind = SAMPLE_PROBE; /* not used */
-	return is_worse;
 }

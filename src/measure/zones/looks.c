@@ -147,7 +147,7 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			r = check_suspects(run, t, round, &checked, err);
 			taken += checked;
 			if (r == 0 && checked)
-				zone_analyse(t);
+				zone_analyse_places(t);
 		}
 
 		if (n > t->layout.npositions)

@@ -154,9 +154,9 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 		           ZONE_PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
 	}
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
+	zone_analyse_places(t);
+	zone_fine_choose(run, t, pass);
 	zones_renew(run, t);
-	if (zone_fine_choose(run, t, pass))
-		zones_renew(run, t);
 	return 0;
 }
 

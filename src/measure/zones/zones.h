@@ -89,9 +89,8 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 /* In the first pass, before a sample: its requests. */
 void zone_fine_begin(struct zone_target *t, size_t position);
-/* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to
- * be done anew? */
-bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
+/* After a pass, whose places have been analysed: the requests of the next. Samples may be taken back. */
+void zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
 /* ---- arms.c ---- */
 
@@ -123,7 +122,9 @@ void zone_extent_report(const struct zones_run *run, bool is_final);
 
 /* ---- analyse.c ---- */
 
-/* Analyses what there is, anew; */
+/* Analyses what there is, anew: levels of places and slow regions, after which all else is nothing yet. */
+void zone_analyse_places(struct zone_target *t);
+/* All of it. */
 void zone_analyse(struct zone_target *t);
 void zone_analysis_free(struct zone_analysis *a);
 void zone_targets_done(struct zones_run *run);
