@@ -28,13 +28,16 @@ static void add(struct tally *t, double truth, double estimate, struct interval 
 	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
 }
 
-/* Rows of curve and spots alike: the bytes, and what was measured of them. */
-static void add_row(struct tally *to, const struct geometry *g, const struct table *t, size_t row)
+/* Rows of curve and spots alike: the bytes, and what was measured of them. also: NULL: to no other. */
+static void add_row(struct tally *to, struct tally *also, const struct geometry *g, const struct table *t, size_t row)
 {
 	uint64_t first = (uint64_t)number(t, row, "first_byte"), last = (uint64_t)number(t, row, "last_byte");
+	double truth = truth_rate(g, first, last + 1), rate = number(t, row, "rate_bytes_per_s");
+	struct interval ci = { number(t, row, "low"), number(t, row, "high") };
 
-	add(to, truth_rate(g, first, last + 1), number(t, row, "rate_bytes_per_s"),
-	    (struct interval){ number(t, row, "low"), number(t, row, "high") });
+	add(to, truth, rate, ci);
+	if (also)
+		add(also, truth, rate, ci);
 }
 
 static void add_run(struct tallies *t, const struct sim_run *run, const struct geometry *g)
@@ -44,12 +47,10 @@ static void add_run(struct tallies *t, const struct sim_run *run, const struct g
 	const struct figure *mean = result_find_figure(run->res, "mean_bytes_per_s");
 
 	for (size_t r = 0; r < curve->nrows; r++)
-		add_row(&t->places, g, curve, r);
+		add_row(&t->places, NULL, g, curve, r);
 	assert_int_equal(spots->nrows, 3);
-	for (size_t r = 0; r < 3; r++) {
-		add_row(to[r], g, spots, r);
-		add_row(&t->figures, g, spots, r);
-	}
+	for (size_t r = 0; r < 3; r++)
+		add_row(to[r], &t->figures, g, spots, r);
 	add(&t->mean, truth_harmonic_mean(g), figure_number(mean), mean->ci);
 }
 

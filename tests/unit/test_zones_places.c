@@ -123,22 +123,28 @@ static double to_band(const struct table *bands, double byte)
 	return nearest;
 }
 
+static double rate_of(const struct sim_run *run, const struct table *curve, size_t row)
+{
+	if (row >= curve->nrows)
+		return NAN;
+	return truth_rate(geometry_of(run), (uint64_t)number(curve, row, "first_byte"),
+	                  (uint64_t)number(curve, row, "last_byte") + 1);
+}
+
 /* The step at an edge as far as samples can tell: true rates of the nearest places wholly before and wholly behind it.
  */
 static double step_at(const struct sim_run *run, double edge)
 {
 	const struct table *t = result_find_table(run->res, "curve");
-	double before = NAN, behind = NAN;
+	size_t before = t->nrows, behind = t->nrows;
 
 	for (size_t r = 0; r < t->nrows; r++) {
-		double first = number(t, r, "first_byte"), last = number(t, r, "last_byte");
-
-		if (last < edge)
-			before = truth_rate(geometry_of(run), (uint64_t)first, (uint64_t)last + 1);
-		else if (first >= edge && isnan(behind))
-			behind = truth_rate(geometry_of(run), (uint64_t)first, (uint64_t)last + 1);
+		if (number(t, r, "last_byte") < edge)
+			before = r;
+		else if (number(t, r, "first_byte") >= edge && behind == t->nrows)
+			behind = r;
 	}
-	return fabs(before / behind - 1.0); /* NaN: no place there */
+	return fabs(rate_of(run, t, before) / rate_of(run, t, behind) - 1.0); /* NaN: no place there */
 }
 
 static void add_edges(struct edges *to, const struct sim_run *run)
