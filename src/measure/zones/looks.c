@@ -137,16 +137,18 @@ static int check_suspects(struct zones_run *run, struct zone_target *t, size_t r
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	cleanup_free size_t *order = xcalloc(2 * t->layout.npositions + 1, sizeof(*order));
+	size_t all = 0, taken = 1;
+	int r = 0;
 
-	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
-		size_t n = zone_order_pass(run, t, 2, order), taken = 0, checked = 1;
-		int r = 0;
+	for (uint32_t round = 0; r == 0 && taken && round < t->layout.slots + 2; round++) {
+		size_t n = zone_order_pass(run, t, 2, order), checked = 1;
 
+		taken = 0;
 		while (r == 0 && checked) {
 			checked = 0;
 			r = check_suspects(run, t, round, &checked, err);
 			taken += checked;
-			if (r == 0 && checked)
+			if (checked)
 				zone_analyse_places(t);
 		}
 
@@ -159,13 +161,11 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			taken++;
 			zones_show(run, t, "second looks", ZONE_PASS_PART + 0.1 * (double)i / (double)n);
 		}
-		if (r < 0)
-			return r;
-		if (!taken)
-			return 0;
-		zones_renew(run, t);
-		if (session_is_over(run->ses))
-			return 0;
+		if (taken)
+			zone_analyse_places(t);
+		all += taken;
 	}
-	return 0;
+	if (all)
+		zones_renew(run, t);
+	return r;
 }
