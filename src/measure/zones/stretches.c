@@ -99,6 +99,7 @@ static double mean_of(const struct places *s, size_t a, size_t b)
 static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *st)
 {
 	cleanup_free struct lossy_look *look = xcalloc(lv->marked.n + 1, sizeof(*look));
+	cleanup_free bool *is_usual = xcalloc(lv->n + 1, sizeof(*is_usual)); /* by position: at some time */
 	double middle = 0.5 * (st->y + st->beside_y);
 	bool is_slower = st->y > st->beside_y;
 	size_t n = 0;
@@ -108,11 +109,17 @@ static bool is_of_time(const struct zone_levels *lv, const struct zone_stretch *
 	for (size_t i = 0; i < lv->marked.n; i++) {
 		const struct zone_sample *z = &lv->marked.v[i];
 
+		if (zone_is_usable(z) && (log(z->ns_per_byte) > middle) != is_slower)
+			is_usual[z->position] = true;
+	}
+	for (size_t i = 0; i < lv->marked.n; i++) {
+		const struct zone_sample *z = &lv->marked.v[i];
+
 		if (zone_is_usable(z)) /* as it or not: of one turn, which it lost or did not */
 			look[n++] = (struct lossy_look){ .at = { (log(z->ns_per_byte) > middle) == is_slower, 1.0 },
 				                         .is_inside = z->from_bytes < st->end_bytes &&
 				                                      z->end_bytes > st->first_bytes,
-				                         .is_another = (lv->v[z->position].y > middle) == is_slower };
+				                         .is_another = !is_usual[z->position] };
 	}
 	return lossy_place(look, n, 0.0).evidence <= LOSSY_SURE + log((double)n); /* it may begin with any */
 }
