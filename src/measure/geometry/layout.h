@@ -97,7 +97,7 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
 
 /* ---- what is known so far ---- */
 
-#define GEO_PAIRS       64 /* at most, in one look: three or four times each distance that matters */
+#define GEO_PAIRS       96 /* at most, in one look */
 #define GEO_LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
 #define GEO_ASKED_MAX   2048
 #define GEO_MADE_MOST   1024 /* accesses in all looks */

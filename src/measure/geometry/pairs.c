@@ -18,14 +18,15 @@
 #define BORDER                                                                                                      \
 	256 /* tracks on both sides of where a surface ends in a zone that is one band: many times what is spare at \
 	       its end */
-#define AIMS       8    /* tries to find whole tracks that are so far apart */
-#define SAME       0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
-#define SAMPLED    3000 /* pairs that those are chosen from which distinguish two layouts */
-#define OF_A_KIND  8    /* of them at most, that say the same */
-#define RIVALS     3    /* at a time */
-#define BEGINS     0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
-#define MORE_PAIRS 40   /* of others */
-#define TELLING    0.75 /* of these, at most, distinguish rivals; the rest may show what is none of them */
+#define AIMS        8    /* tries to find whole tracks that are so far apart */
+#define SAME        0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
+#define SAMPLED     3000 /* pairs that those are chosen from which distinguish two layouts */
+#define OF_A_KIND   8    /* of them at most, that say the same */
+#define RIVALS      3    /* at a time */
+#define BEGINS      0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
+#define FIRST_PAIRS 64   /* of the first look: three or four times each distance that matters */
+#define MORE_PAIRS  40   /* of others */
+#define TELLING     0.75 /* of these, at most, distinguish rivals; the rest may show what is none of them */
 
 /* ---- where ---- */
 
@@ -369,7 +370,7 @@ double geo_choose_pairs(struct geo_search *s)
 	double most = INFINITY;
 
 	s->npairs = 0;
-	s->most_pairs = s->looks ? MORE_PAIRS : GEO_PAIRS;
+	s->most_pairs = s->looks ? MORE_PAIRS : FIRST_PAIRS;
 	geo_read_first(s, &s->h[0]);
 	if (s->looks == 0) {
 		struct stretch z = longest(s, false);
