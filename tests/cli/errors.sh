@@ -116,16 +116,45 @@ said 2 "give 512 to 64MiB" transactions --block=1G file
 said 2 "out of range" transactions --block=99999999999999999999K file
 run 0 recover --journal="$dir/none" file # nobody is asked for consent to nothing
 out_has "no --rewrite was interrupted"
-said 2 "write it like 0.5,1,2.5" mark --sweep=1,,2 other
+for sweep in , 1,,2; do
+	said 2 "write it like 0.5,1,2.5" mark --sweep=$sweep other
+done
+for sweep in 1,x 1..2 -1; do
+	said 2 "is not a size in bytes" mark --sweep=$sweep other
+done
 said 1 "--sweep: " mark --sweep=8000000G new
 said 1 "make room or give a smaller size" passes --size=8000000G other
 said 2 "give 64KiB to 9EB" cache --size=0-1 other
 said 2 "give 1 to 16MiB" cache --block=1G-2G other
+said 2 "give 16MiB to 9EB" cache --memory=1K other
+said 2 "give 3 to 50" cache --repeat=2 other
+said 2 "--operations=rewrite wants a directory" cache --operations=read,rewrite file
+said 2 "--operations knows no \"foo\"" cache --operations=read,foo file
 said 2 "did you mean --rewrite-data?" seek --rewrite file
 said 2 "No target is named" recover
 said 2 "No target is named: --json took sim:tiny as its value; write --json=VALUE sim:tiny." zones --json sim:tiny
 said 2 "give 0.01% to 100%" surface --share=0 file
-said 2 "give --state=FILE" surface --resume file
+for option in --resume --portion=1h; do
+	said 2 "give --state=FILE" surface $option file
+done
+said 2 "give a multiple of" surface --block=5000 file
+said 2 "the smaller one first" surface --range=50%-40% file
+said 2 "give 0% to 100%" surface --range=-120% file
+said 2 "give less" surface --range=1PiB- file
+for command in surface sustain smr; do
+	said 2 "takes no more" $command file other
+done
+# Mixes of sizes: shares of 100 % together, of at most eight sizes, each once.
+for mix in 4K:70% 4K:70%,64K:40% 4K,64K; do
+	said 2 "the shares are not 100 % together" transactions --block=$mix file
+done
+said 2 "give each size once" transactions --block=4K:50%,4K:50% file
+said 2 "'x' is not a size in bytes" transactions --block=4K:50%,x:50% file
+said 2 "give 512 to 64MiB" transactions --block=1:50%,4K:50% file
+said 2 "leave 4K out" transactions --block=4K:0,8K:1 file
+said 2 "'-1' is not a ratio" transactions --block=4K:-1,8K:2 file
+said 2 "give a multiple of" transactions --block=4K:50%,6000:50% file
+said 2 "give fewer" transactions --block=4K:.1,8K:.1,12K:.1,16K:.1,20K:.1,24K:.1,28K:.1,32K:.1,36K:.2 file
 said 2 "give the disk, with --range" surface --verify-command file
 said 2 "load the module drivetemp" surface --max-temperature=40 file
 said 2 "leave one of them out" surface --write --rewrite file
@@ -150,6 +179,19 @@ said 2 "try \`platter compare" compare
 said 1 "make it first" passes file --json=no-folder/x.json
 said 2 "auto, always, never" passes file --color=sometimes
 said 2 "write it like" passes file --size=many
+# Of a device: what it has no room for, and what nobody consented to.
+files=$PLATTER PLATTER=${PLATTER_SIM:?the program over simulated disks}
+said 2 "give another one" sustain --block=1000 sim:tiny
+said 2 "give a smaller --block or another --range" sustain --range=0-1MiB sim:tiny
+said 2 "give another --range" smr --range=0-1MiB --write --destroy-data=TINY0001 sim:tiny
+said 2 "give less" smr --range=1TiB- --write --destroy-data=TINY0001 sim:tiny
+said 2 "leave one of them out" surface --write --destroy-data=TINY0001 --rewrite sim:tiny
+said 2 "leave one of them out" surface --write --destroy-data=TINY0001 --verify-command sim:tiny
+for words in "surface --write" "surface --write --destroy-data=OTHER" "transactions --write=1%"; do
+	# shellcheck disable=SC2086 # several words
+	said 3 "--destroy-data=TINY0001" $words sim:tiny
+done
+PLATTER=$files
 # One file under two names is one place, for reading as well.
 ln file hard
 ln -s file soft

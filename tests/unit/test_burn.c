@@ -306,23 +306,3 @@ TEST(killed_in_any_phase_it_goes_on_skips_nothing_and_writes_nothing_twice)
 	print_message("%d kills\n", kills);
 	(void)rmdir(dir);
 }
-
-/* ---- options ---- */
-
-TEST(what_does_not_go_with_writing_is_refused)
-{
-	static const char *const words[] = { "--write sda", "--write --destroy-data=OTHER sda", WRITE "--rewrite sda",
-		                             WRITE "--verify-command sda" };
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
-
-		small_ssd(&p);
-		assert_int_equal(profile_finish(&p, &err), 0);
-		(void)sim_add_disk(run.sim, &p, "sda");
-		assert_true(sim_run(&run) < 0);
-		assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), 0);
-	}
-}

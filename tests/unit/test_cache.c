@@ -264,20 +264,6 @@ TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_r
 	}
 }
 
-TEST_WITH(senseless_sizes_are_refused, files_dir_make, files_dir_remove)
-{
-	static const char *const bad[] = { "--size=1M-512K", "--block=8K-4K", "--memory=1K", "--repeat=2" };
-
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		cleanup_files struct files_run run = RUN(.is_done = false);
-
-		start(&run, bad[i]);
-		files_run(&run);
-		assert_int_equal(run.r, -EINVAL);
-		assert_true(run.err.text[0]);
-	}
-}
-
 TEST_WITH(a_file_system_without_room_names_the_options_that_help, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);
@@ -370,24 +356,4 @@ TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_rem
 			assert_near(number(t, i, "hit_ratio"), 0.0, 1e-9);
 	}
 	assert_int_equal(files_left(), 0);
-}
-
-TEST_WITH(what_cannot_be_measured_of_a_file_is_refused_in_a_sentence, files_dir_make, files_dir_remove)
-{
-	static const char *const bad[][2] = {
-		{ "--operations=read,rewrite", "only read" },
-		{ "--operations=read,foo", "\"foo\"" },
-		{ "--block=128K-128K", "--block" },
-	};
-
-	fill_file("theirs", 70000);
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		cleanup_files struct files_run run = RUN(.is_done = false);
-
-		(void)snprintf(run.words, sizeof(run.words), "%s %s", bad[i][0], files_path("theirs"));
-		files_run(&run);
-		assert_int_equal(run.r, -EINVAL);
-		assert_non_null(strstr(run.err.text, bad[i][1]));
-	}
-	assert_int_equal(unlink(files_path("theirs")), 0);
 }

@@ -300,21 +300,6 @@ TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove
 	assert_int_equal(unlink(files_path("letter")), 0);
 }
 
-TEST_WITH(a_bad_sweep_is_refused_before_anything_is_written, files_dir_make, files_dir_remove)
-{
-	static const char *const bad[] = { "--sweep=,", "--sweep=1,x", "--sweep=1..2", "--sweep=-1" };
-
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		cleanup_files struct files_run run = RUN(.is_done = false);
-
-		start(&run, bad[i], files_dir);
-		files_run(&run);
-		assert_true(run.r < 0);
-		assert_true(run.err.text[0]);
-		assert_int_equal(files_left(), 0);
-	}
-}
-
 TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);

@@ -333,22 +333,6 @@ TEST(who_writes_to_a_shingled_disk_is_reported)
 		}
 }
 
-TEST(what_does_not_fit_is_refused_with_a_sentence)
-{
-	const char *const words[] = { "--range=0-1MiB " WRITE, "--range=1TiB- " WRITE, "", "sda sda", "nowhere" };
-	struct drawn d;
-	cleanup_profile struct profile p = { 0 };
-
-	draw(&d, 0);
-	parse(&p, d.text);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		cleanup_run struct sim_run run = run_on(&p, words[i]);
-
-		assert_true(sim_run(&run) < 0);
-		assert_true(strlen(run.err.text) > 10);
-	}
-}
-
 static void send_signal(void *number)
 {
 	atomic_store((atomic_int *)number, SIGINT);

@@ -535,21 +535,3 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	assert_int_equal(rmdir(dir.path), 0);
 	assert_int_equal(mkdir(dir.path, 0700), 0);
 }
-
-/* ---- the frame ---- */
-
-TEST(what_does_not_fit_is_refused_with_a_sentence)
-{
-	static const char *const words[] = {
-		"--block=5000 sda", "--range=50%-40% sda", "--range=-120% sda", "--range=1PiB- sda", "sda sda",
-		"--resume sda",     "--portion=1h sda"
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
-
-		(void)sim_add_profile(run.sim, "tiny", "sda");
-		assert_int_equal(sim_run(&run), -EINVAL);
-		assert_true(strlen(run.err.text) > 10);
-	}
-}

@@ -193,33 +193,3 @@ TEST(no_more_is_asked_than_the_rate_that_was_given)
 	near(&run, "paced", "settled_bytes_per_s", 10e6, 0.02);
 	assert_string_equal(text_of(run.res, "limited_by"), "--rate");
 }
-
-TEST(the_same_samples_give_the_same_figures_again)
-{
-	static const char *const names[] = { "burst_bytes_per_s", "burst_bytes", "settled_bytes_per_s",
-		                             "minute_of_rest_bytes", "pts_steady_s" };
-	cleanup_run struct sim_run run = run_on(cases[0].text, WRITE);
-	cleanup_result struct result *again = result_new("sustain");
-
-	MUST(measure_sustain.again(run.res, again, &err));
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		double a = figure_number(result_find_figure(again, names[i])), b = sim_figure(&run, names[i]);
-
-		if (!(fabs(a / b - 1) < 1e-9))
-			fail_msg("%s: %.9g, again %.9g", names[i], b, a);
-	}
-}
-
-TEST(what_does_not_fit_is_refused_with_a_sentence)
-{
-	const char *const words[] = { "--block=1000 sda", "--block=512 sda --depth=0", "--range=0-1MiB sda", "",
-		                      "sda sda" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = words[i] };
-
-		(void)sim_add_profile(run.sim, "ssd-sata", "sda");
-		assert_true(sim_run(&run) < 0);
-		assert_true(strlen(run.err.text) > 10);
-	}
-}

@@ -117,33 +117,6 @@ TEST(requests_of_several_sizes_come_in_their_shares)
 	}
 }
 
-TEST(sizes_that_are_no_mix_are_refused_with_a_sentence)
-{
-	static const char *const words[] = { "4K:70%",
-		                             "4K:70%,64K:40%",
-		                             "4K,64K",
-		                             "4K:50%,4K:50%",
-		                             "4K:50%,x:50%",
-		                             "1:50%,4K:50%",
-		                             "",
-		                             "4K:0,8K:1",
-		                             "4K:-1,8K:2",
-		                             "128M",
-		                             "4K:50%,6000:50%",
-		                             "4K:.1,8K:.1,12K:.1,16K:.1,20K:.1,24K:.1,28K:.1,32K:.1,36K:.2" };
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		char all[160];
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = all };
-
-		(void)snprintf(all, sizeof(all), "--time=1s --block=%s sda", words[i]);
-		(void)sim_add_profile(run.sim, "tiny", "sda");
-		if (sim_run(&run) >= 0)
-			fail_msg("--block=%s is taken", words[i]);
-		assert_true(strlen(run.err.text) > 10);
-	}
-}
-
 TEST(without_a_mix_there_is_one_kind_of_request)
 {
 	static const char *const words[] = { "--time=10s sda", "--write --destroy-data=SIM0004000 --time=10s sda",
@@ -154,18 +127,6 @@ TEST(without_a_mix_there_is_one_kind_of_request)
 
 		assert_null(result_find_table(res, "requests"));
 	}
-}
-
-/* A mix needs consent like any write. */
-TEST(a_mix_without_consent_is_refused)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = "--write=1% sda" };
-
-	(void)sim_add_profile(run.sim, "tiny", "sda");
-	assert_true(sim_run(&run) < 0);
-	assert_true(run.is_refused);
-	result_free(run.res);
-	sim_free(run.sim);
 }
 
 /* 10 a second for 60 s: none more, none less, and no queue where a request takes 13 ms. */
