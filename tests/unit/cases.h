@@ -56,6 +56,26 @@ static inline char *cases_field(struct cases *c)
 	return field;
 }
 
+/* The same text with the characters that \n, \t, \e and \xNN in it stand for. */
+static inline char *cases_plain(char *text)
+{
+	static const char names[] = "nte", chars[] = "\n\t\033";
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		const char *name = *from == '\\' && from[1] ? strchr(names, from[1]) : NULL;
+		bool is_code = strncmp(from, "\\x", 2) == 0;
+		char code[3] = { 0 };
+
+		if (is_code)
+			memcpy(code, from + 2, 2);
+		*to = is_code ? (char)strtoul(code, NULL, 16) : name ? chars[name - names] : *from;
+		from += is_code ? 4 : name ? 2 : 1;
+	}
+	*to = '\0';
+	return text;
+}
+
 /* "key=value, key=value" into the members of these fields; its texts are in what was given. */
 static inline void cases_fill(char *text, const struct field *fields, void *row)
 {

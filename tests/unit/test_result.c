@@ -267,33 +267,6 @@ TEST_WITH(the_same_notice_is_kept_once_and_of_many_one_says_that_there_were_more
 	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 1].text, more);
 }
 
-TEST(text_that_is_not_utf8_is_made_so)
-{
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{ "plain", "plain" },
-		{ "", "" },
-		{ "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe" },
-		{ "a\xff"
-		  "b",
-		  "a" UTF8_REPLACEMENT "b" },
-		{ "\xc3", UTF8_REPLACEMENT },
-		{ "\xe2\x82", UTF8_REPLACEMENT UTF8_REPLACEMENT },
-		{ "\xc0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT },                      /* overlong NUL */
-		{ "\xed\xa0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT }, /* surrogate */
-		{ "\xf4\x90\x80\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT },
-		{ "\xc3(", UTF8_REPLACEMENT "(" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_free char *copy = result_strdup(cases[i].in);
-
-		assert_string_equal(copy, cases[i].out);
-	}
-	assert_null(result_strdup(NULL));
-}
-
 TEST_WITH(hostile_names_are_made_utf8_wherever_they_enter, make, drop)
 {
 	struct result *res = *state;
@@ -346,64 +319,6 @@ TEST(unit_names_and_units_belong_together)
 	for (int s = STATUS_COMPLETE; s <= STATUS_FAILED; s++)
 		assert_true(strlen(status_name((enum result_status)s)) > 3);
 	assert_string_equal(status_name(STATUS_DEVICE_GONE), "device-gone");
-}
-
-TEST(the_ending_of_a_key_says_its_unit)
-{
-	static const struct {
-		const char *key;
-		enum unit unit;
-	} cases[] = {
-		{ "offset_bytes", UNIT_BYTES },
-		{ "start_bytes_per_s", UNIT_BYTES_PER_S },
-		{ "write_mib_per_s", UNIT_MIB_PER_S },
-		{ "transactions_per_s", UNIT_PER_S },
-		{ "mean_ns", UNIT_NS },
-		{ "elapsed_s", UNIT_S },
-		{ "end_to_start_ratio", UNIT_RATIO },
-		{ "cpu_percent", UNIT_PERCENT },
-		{ "rotation_rpm", UNIT_RPM },
-		{ "iops", UNIT_PER_S },
-		{ "tracks", UNIT_NONE },
-		{ "surfaces", UNIT_NONE },
-		{ "bytes", UNIT_BYTES },
-		{ "megabytes", UNIT_NONE },
-		{ "", UNIT_NONE },
-		{ "columns", UNIT_NONE },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(unit_by_key(cases[i].key), cases[i].unit);
-}
-
-TEST(numbers_of_files_are_the_shortest_that_read_back)
-{
-	static const struct {
-		double value;
-		const char *text;
-	} cases[] = {
-		{ 0, "0.0" },
-		{ -0.0, "-0.0" },
-		{ 1, "1.0" },
-		{ 0.1, "0.1" },
-		{ 1e300, "1e+300" },
-		{ 1.0 / 3, "0.3333333333333333" },
-		{ 183200000.5, "183200000.5" },
-		{ 1e15, "1e+15" },
-		{ 123456789012345678.0, "1.2345678901234568e+17" },
-		{ 5e-324, "4.94065645841247e-324" },
-	};
-	char buf[CELL_TEXT];
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
-		                                     &(struct cell){ .f64 = cases[i].value }),
-		                    cases[i].text);
-	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
-	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
-	                    "-9223372036854775808");
-	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_U64, &(struct cell){ .u64 = UINT64_MAX }),
-	                    "18446744073709551615");
 }
 
 TEST(memory_that_is_missing_ends_the_program_with_a_sentence)

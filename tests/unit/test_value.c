@@ -1,51 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
+#include "cases.h"
 #include "report/report.h"
 
-TEST(single_values_are_shown_as_a_data_sheet_would)
+/* What a table's title says is shown of it. */
+static const char *shown(const char *title, const char *in)
 {
-	static const struct {
-		enum unit unit;
-		double value;
-		const char *text;
-	} cases[] = {
-		{ UNIT_BYTES_PER_S, 183.2e6, "183.2 MB/s" },
-		{ UNIT_BYTES_PER_S, 5.0123e9, "5012.3 MB/s" },
-		{ UNIT_BYTES, 4000787030016, "4.00 TB" },
-		{ UNIT_BYTES, 64 << 20, "64 MiB" },
-		{ UNIT_BYTES, 512, "512 B" },
-		{ UNIT_BYTES, 0, "0 B" },
-		{ UNIT_NS, 8333333, "8.33 ms" },
-		{ UNIT_NS, 62e9, "1 m 02 s" },
-		{ UNIT_S, 61.2, "1 m 01 s" },
-		{ UNIT_S, 12.34, "12.34 s" },
-		{ UNIT_RATIO, 0.5, "50.00 %" },
-		{ UNIT_RATIO, 0.00038, "0.038 %" },
-		{ UNIT_RATIO, 6.72, "6.72 x" },
-		{ UNIT_RATIO, 0.00012345, "0.012 %" },
-		{ UNIT_PERCENT, 99.52, "99.52 %" },
-		{ UNIT_RPM, 7200.04, "7200.0 rpm" },
-		{ UNIT_PER_S, 78.74, "78.74/s" },
-		{ UNIT_PER_S, 123456.7, "123457/s" },
-		{ UNIT_MIB_PER_S, 3.5, "3.50 MiB/s" },
-		{ UNIT_COUNT, 12, "12" },
-		{ UNIT_NONE, 2.5, "2.50" },
-		{ UNIT_BYTES_PER_S, (double)NAN, "-" },
-	};
-	char buf[64];
+	static char buf[64];
+	double value = strtod(in, NULL);
+	struct cell cell = { .is_null = isnan(value), .f64 = value };
+	cleanup_free char *copy = result_strdup(in);
+	unsigned width;
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct cell cell = { .is_null = isnan(cases[i].value), .f64 = cases[i].value };
+	if (strncmp(title, "value ", 6) == 0)
+		return report_value(buf, sizeof(buf), FIELD_TYPE_F64, unit_by_name(title + 6), &cell);
+	if (strcmp(title, "number of a file") == 0)
+		return result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &cell);
+	if (strcmp(title, "unit of a key") == 0)
+		return unit_name(unit_by_key(in));
+	if (sscanf(title, "cut to %u columns", &width) == 1) {
+		unsigned got = report_printable(buf, sizeof(buf), in, width, strstr(title, "Unicode") != NULL);
 
-		assert_string_equal(report_value(buf, sizeof(buf), FIELD_TYPE_F64, cases[i].unit, &cell),
-		                    cases[i].text);
+		assert_true(width == 0 || got <= width);
+		return buf;
 	}
+	assert_int_equal(strncmp(title, "made UTF-8", 10), 0);
+	return textf("%s", copy);
+}
+
+TEST(texts_are_shown_as_the_table_says)
+{
+	struct cases c = cases_open(TEST_DATA "/cases/texts");
+
+	while (cases_next(&c)) {
+		const char *want = cases_plain(cases_field(&c)), *in = cases_plain(cases_field(&c));
+
+		if (strcmp(shown(c.title, in), want) != 0)
+			fail_msg("%s: '%s' is shown as '%s', not '%s'", c.title, in, shown(c.title, in), want);
+	}
+	assert_true(c.n > 65);
+}
+
+TEST(whole_numbers_and_nothing_are_shown_exactly)
+{
+	char buf[CELL_TEXT];
+
 	assert_string_equal(report_value(buf, sizeof(buf), FIELD_TYPE_U64, UNIT_COUNT,
 	                                 &(struct cell){ .u64 = UINT64_MAX - 1 }),
 	                    "18446744073709551614");
 	assert_string_equal(report_value(buf, sizeof(buf), FIELD_TYPE_I64, UNIT_NS, &(struct cell){ .i64 = -5 }),
 	                    "-5 ns");
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
+	                    "-9223372036854775808");
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_U64, &(struct cell){ .u64 = UINT64_MAX }),
+	                    "18446744073709551615");
+	assert_null(result_strdup(NULL));
 }
 
 /* Whatever the value and the room, the text ends and stays inside. */
@@ -143,40 +154,11 @@ TEST(a_value_is_shown_to_the_place_where_its_interval_begins)
 	}
 }
 
-TEST(text_is_cut_with_an_ellipsis_where_it_is_too_wide)
+TEST(text_is_cut_where_there_is_little_room)
 {
-	static const struct {
-		const char *in;
-		unsigned width;
-		bool unicode;
-		const char *out;
-	} cases[] = {
-		{ "short", 0, true, "short" },
-		{ "exactly", 7, true, "exactly" },
-		{ "a little long", 8, true, "a littl\xe2\x80\xa6" },
-		{ "a little long", 8, false, "a lit..." },
-		{ "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4, true, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4" },
-		{ "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 3, true, "\xc3\xa4\xc3\xa4\xe2\x80\xa6" },
-		{ "\xc3\xa4", 0, false, "?" },
-		{ "\x1b[0m\xff", 0, true, "?[0m?" },
-		{ "", 5, true, "" },
-		{ "\xe7\xa3\x81\xe7\x9b\x98\xe7\xa3\x81", 5, true,
-		  "\xe7\xa3\x81\xe7\x9b\x98\xe2\x80\xa6" }, /* two columns each */
-		{ "e\xcc\x81"
-		  "e\xcc\x81",
-		  2, true,
-		  "e\xcc\x81"
-		  "e\xcc\x81" }, /* marks: none */
-	};
 	char buf[64];
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		unsigned width = report_printable(buf, sizeof(buf), cases[i].in, cases[i].width, cases[i].unicode);
-
-		assert_string_equal(buf, cases[i].out);
-		assert_true(cases[i].width == 0 || width <= cases[i].width);
-	}
-	for (size_t len = 1; len < 20; len++) { /* little room cuts, too */
+	for (size_t len = 1; len < 20; len++) {
 		memset(buf, '#', sizeof(buf));
 		(void)report_printable(
 			buf, len, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 0, true);
