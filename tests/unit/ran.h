@@ -5,6 +5,9 @@
 
 #include "test.h"
 
+#include <signal.h>
+#include <stdatomic.h>
+
 #include "load.h"
 #include "rows.h"
 #include "simrun.h"
@@ -68,6 +71,23 @@ static inline struct sim_run ran(const struct measure *m, const char *profile, c
 	PROFILE(p, profile);
 
 	return ran_on(m, &p, words);
+}
+
+static inline void ran_signal(void *number)
+{
+	atomic_store((atomic_int *)number, SIGINT);
+}
+
+/* This run, ended by a signal at that time of its disk. */
+static inline void run_until(struct sim_run *run, uint64_t at_ns)
+{
+	static atomic_int number;
+
+	atomic_store(&number, 0);
+	run->cancel = &number;
+	sim_at(run->sim, at_ns, ran_signal, &number);
+	MUST_RUN(*run);
+	assert_int_equal(run->res->status, STATUS_CANCELLED);
 }
 
 #endif

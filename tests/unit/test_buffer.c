@@ -5,8 +5,6 @@
  */
 #include "test.h"
 
-#include <signal.h>
-
 #include "base/xalloc.h"
 #include "ran.h"
 
@@ -339,32 +337,23 @@ TEST(no_read_reaches_beyond_the_part_of_a_small_disk)
 		assert_true(number(t, i, "at") < 0.3 * 200000 * 512);
 }
 
-static void send_signal(void *number)
-{
-	atomic_store((atomic_int *)number, SIGINT);
-}
-
 TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 {
 	static const char *const names[] = { "segments",        "segment_bytes", "buffer_bytes",
 		                             "sizing",          "reads_ahead",   "read_ahead_bytes",
 		                             "read_ahead_ends", "keeps_before",  "interface_bytes_per_s" };
+	cleanup_profile struct profile p = { 0 };
 
+	parse(&p, policies[0].lines);
 	for (int k = 0; k < 2; k++) {
+		cleanup_run struct sim_run run = run_on(&p, "sda");
 		cleanup_result struct result *again = result_new("buffer");
-		atomic_int number = 0;
-		struct err err = { 0 };
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
 
-		parse(&p, policies[0].lines);
-		run = run_on(&p, "sda");
-		run.cancel = &number;
 		if (k)
-			sim_at(run.sim, 5 * NS_PER_S, send_signal, &number);
-		assert_int_equal(sim_run(&run), 0);
-		assert_int_equal(run.res->status, k ? STATUS_CANCELLED : STATUS_COMPLETE);
-		assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
+			run_until(&run, 5 * NS_PER_S);
+		else
+			MUST_RUN(run);
+		MUST(measure_buffer.again(run.res, again, &err));
 		for (size_t i = 0; i < ARRAY_LEN(names); i++)
 			assert_true(figure_equals(result_find_figure(run.res, names[i]),
 			                          result_find_figure(again, names[i])));

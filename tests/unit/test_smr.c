@@ -6,8 +6,6 @@
  */
 #include "test.h"
 
-#include <signal.h>
-
 #include "measure/smr/smr.h"
 #include "ran.h"
 #include "wild.h"
@@ -333,22 +331,13 @@ TEST(who_writes_to_a_shingled_disk_is_reported)
 		}
 }
 
-static void send_signal(void *number)
-{
-	atomic_store((atomic_int *)number, SIGINT);
-}
-
 TEST(a_signal_keeps_what_was_measured_and_decides_nothing)
 {
-	atomic_int number = 0;
 	struct drawn d;
 	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
-	run.cancel = &number;
-	sim_at(run.sim, 20 * NS_PER_S, send_signal, &number);
-	assert_int_equal(sim_run(&run), 0);
-	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	run_until(&run, 20 * NS_PER_S);
 	assert_string_equal(text_of(run.res, "shingled"), "undecided");
 	assert_true(result_find_table(run.res, "writes")->nrows > 2);
 }
