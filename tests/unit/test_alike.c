@@ -456,19 +456,3 @@ TEST(what_the_drives_cache_left_of_a_span_is_not_compared)
 		result_free(doc[1]);
 	}
 }
-
-TEST(documents_without_a_like_are_refused_with_a_sentence)
-{
-	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 4, 1.0), *b = result_new("seek"),
-		      *res = NULL;
-	const struct result *pa = a, *pb = b;
-	struct compare_options opt = { 0 };
-	struct err err = { 0 };
-
-	assert_true(report_compare(&pa, 1, &pb, 1, &opt, &res, &err) < 0);
-	assert_non_null(strstr(err.text, "same measurement"));
-	assert_true(report_trend(&pa, 1, &opt, &res, &err) < 0);
-	assert_null(res);
-	result_free(a);
-	result_free(b);
-}
