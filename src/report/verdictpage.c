@@ -76,11 +76,15 @@ static const char *lack_of(const struct result *res)
 	return t && t->nrows && strcmp(word_of(res), "KEEP") == 0 ? table_string_of(t, 0, "what") : NULL;
 }
 
+static const char *path_of(const struct result *res)
+{
+	return (res->ntargets ? target_text(&res->targets[0], "path") : NULL) ?: "";
+}
+
 static void print_head(struct printer *p, const struct result *res)
 {
 	const char *word = word_of(res), *lack = lack_of(res);
-	cleanup_free char *shown = disk_line(p, res),
-			  *path = text_printable(p, res->ntargets ? target_text(&res->targets[0], "path") : "");
+	cleanup_free char *shown = disk_line(p, res), *path = text_printable(p, path_of(res));
 
 	print_word(p, word);
 	if (lack)
@@ -276,11 +280,13 @@ static double level_of(const struct result *res)
 	return isnan(level) ? 0.5 : level;
 }
 
+/* And by name: documents come in the order in which their disks were done. */
 static int by_level(const void *a, const void *b)
 {
-	double x = level_of(*(const struct result *const *)a), y = level_of(*(const struct result *const *)b);
+	const struct result *of_a = *(const struct result *const *)a, *of_b = *(const struct result *const *)b;
+	double x = level_of(of_a), y = level_of(of_b);
 
-	return (x < y) - (x > y);
+	return x != y ? (x < y) - (x > y) : strverscmp(path_of(of_a), path_of(of_b));
 }
 
 /* The rest of a line, from this column on, where that many are taken; cut to the width. */
@@ -300,8 +306,8 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 	const struct table *t = result_find_table(res, "reasons");
 	const char *word = word_of(res), *settle = NULL;
 	cleanup_free char *disk = disk_line(p, res), *reason = NULL,
-			  *line = text_format("%s  %s%s%s", res->ntargets ? target_text(&res->targets[0], "path") : "",
-	                                      lack_of(res) ?: "", lack_of(res) ? "; " : "", disk);
+			  *line = text_format("%s  %s%s%s", path_of(res), lack_of(res) ?: "", lack_of(res) ? "; " : "",
+	                                      disk);
 	unsigned at = (unsigned)strlen("REJECT  "), taken = (unsigned)strlen(word);
 	char share[400];
 
