@@ -78,6 +78,17 @@ static struct timespec wall_now(void)
 	return ts;
 }
 
+uint32_t clock_second_of_day(struct clock *clk)
+{
+	struct timespec ts = wall_now();
+	struct tm tm;
+
+	if (clock_is_virtual(clk))
+		return (uint32_t)(clock_now_ns(clk) / NS_PER_S % 86400);
+	(void)localtime_r(&ts.tv_sec, &tm);
+	return (uint32_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec);
+}
+
 char *clock_wall_text(char *buf, size_t len)
 {
 	struct timespec ts = wall_now();

@@ -59,3 +59,6 @@ char *clock_wall_text(char *buf, size_t len);
 /* Of this start of the machine, random(4): of buf; "": not known. */
 #define BOOT_ID_BYTES 40
 const char *clock_boot_id(char buf[BOOT_ID_BYTES]);
+/* Seconds since midnight, as the wall clock shows them where we are; of a virtual clock, whose days begin at 0, since
+ * its midnight. */
+uint32_t clock_second_of_day(struct clock *clk);

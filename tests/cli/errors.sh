@@ -134,6 +134,9 @@ said 2 "did you mean --rewrite-data?" seek --rewrite file
 said 2 "No target is named" recover
 said 2 "No target is named: --json took sim:tiny as its value; write --json=VALUE sim:tiny." zones --json sim:tiny
 said 2 "give 0.01% to 100%" surface --share=0 file
+for hours in 5-5 22-25 7; do
+	said 2 "give two different ones: 22-6" surface --hours=$hours file
+done
 for option in --resume --portion=1h; do
 	said 2 "give --state=FILE" surface $option file
 done

@@ -207,6 +207,9 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 	} runs[] = {
 		{ "--time=1s sda", "Nothing was scanned; it ended early: --time ran out", NULL, "platter surface sda",
 		  STATUS_ENDED_EARLY, 1 },
+		{ "--hours=3-4 --time=1m sda",
+		  "Nothing was scanned; it ended early: --time ran out, outside of --hours", NULL,
+		  "platter surface sda", STATUS_ENDED_EARLY, 1 },
 		{ "--time=30s --range=-40GB sda",
 		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",
 		  STATUS_ENDED_EARLY, 1 },
@@ -222,7 +225,7 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		PROFILE(p, "modern-4tb");
 
 		p.noise.retry_per_gb = 0;
-		if (i == 1)
+		if (i == 2)
 			plant(&p, 4000000, 8, 1);
 		run = run_on(&p, runs[i].words);
 		cli_screen(run.res);
@@ -234,7 +237,7 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		next = result_find_figure(run.res, "next_command");
 		assert_int_equal(next != NULL, runs[i].next != NULL);
 		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
-		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 3);
+		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
 	}
 }
 

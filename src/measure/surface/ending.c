@@ -101,7 +101,7 @@ static bool find_open(const struct surface_run *run, struct next *ret)
 static const char *waited_for(const struct surface_run *run)
 {
 	if (run->gentle.held_since_ns)
-		return ", while the disk was too warm";
+		return run->gentle.is_hot ? ", while the disk was too warm" : ", outside of --hours";
 	return run->gentle.quiet_ns > surface_now(run) ? ", while others used the disk" : "";
 }
 

@@ -3,7 +3,7 @@
  * Room for others. With --idle there is one request at a time, and before each the disk's counters are looked at: what
  * they have beyond our own bytes is somebody's, and we wait until there was nothing of that for a while. With --rate
  * and --share there is a pause before every few batches, so that what is judged was read at the full rate of the
- * medium. While the disk is warmer than --max-temperature nothing is read.
+ * medium. Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
 #include "measure/surface/writing.h"
 
@@ -11,6 +11,7 @@
 #define QUIET_NS       (150 * NS_PER_MS) /* of others; with more it never came on beside one who comes every 200 ms */
 #define LOOK_AROUND_NS (10 * NS_PER_S)   /* a disk warms up by less than a degree meanwhile */
 #define COOLER_CELSIUS 3.0               /* than the limit, before it goes on: not to and fro */
+#define DAY_S          86400u
 #define BURST_BATCHES  4 /* at full rate between two pauses: enough for judging, about a second for others */
 
 /* Bytes that others moved since the last look; own: bytes of ours since then. Nothing of ours may be in flight. */
@@ -40,6 +41,15 @@ static uint64_t yield_until(struct surface_run *run, uint64_t now_ns)
 	return run->gentle.quiet_ns > now_ns ? now_ns + LOOK_NS : 0;
 }
 
+/* Outside of the hours: until they begin. */
+static uint64_t until_hours_ns(const struct surface_run *run, uint64_t now_ns)
+{
+	uint32_t from = run->range.hours_from, to = run->range.hours_to, s = clock_second_of_day(run->ses->env->clk);
+	bool is_in = from == to || (from < to ? s >= from && s < to : s >= from || s < to);
+
+	return is_in ? 0 : now_ns + (from + DAY_S - s) % DAY_S * NS_PER_S;
+}
+
 static bool is_too_warm(struct surface_run *run)
 {
 	const struct env *env = run->ses->env;
@@ -53,16 +63,21 @@ static bool is_too_warm(struct surface_run *run)
 
 static uint64_t hold_until(struct surface_run *run, uint64_t now_ns)
 {
-	if (!(run->p->max_celsius > 0.0))
+	uint64_t until_ns = 0;
+
+	if (!(run->p->max_celsius > 0.0) && !run->p->hours)
 		return 0;
 	if (run->gentle.looked_ns && now_ns < run->gentle.looked_ns + LOOK_AROUND_NS)
 		return run->gentle.hold_ns > now_ns ? run->gentle.hold_ns : 0;
 	if (run->gentle.held_since_ns)
 		run->gentle.held_for_ns += now_ns - run->gentle.held_since_ns;
 	run->gentle.looked_ns = now_ns;
-	run->gentle.hold_ns = is_too_warm(run) ? now_ns + LOOK_AROUND_NS : 0;
-	run->gentle.held_since_ns = run->gentle.hold_ns ? now_ns : 0;
-	return run->gentle.hold_ns;
+	until_ns = until_hours_ns(run, now_ns);
+	if (until_ns > now_ns + LOOK_AROUND_NS || (until_ns == 0 && run->p->max_celsius > 0.0 && is_too_warm(run)))
+		until_ns = now_ns + LOOK_AROUND_NS; /* and then again: clocks are set, and disks cool down */
+	run->gentle.hold_ns = until_ns;
+	run->gentle.held_since_ns = until_ns ? now_ns : 0;
+	return until_ns;
 }
 
 /* Of a low rate no more than it allows a second; the scan asks between batches only. */

@@ -37,6 +37,7 @@ const struct opt surface_opts[] = {
 	          .max = 1),
 	OPT_F64(P, max_celsius, "max-temperature", 0, "CELSIUS", NULL, "pause while the disk is warmer", .min = 1,
 	        .max = 150, .is_aside = true),
+	OPT_STR(P, hours, "hours", 0, "FROM-TO", NULL, "read in these hours of the day only: 22-6", .is_aside = true),
 	OPT_FLAG(P, recheck_all, "recheck-all", 0, "read skipped ranges and recheck suspects, however long it takes"),
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile",
 	        .writes = OUTFILE_MAPFILE),
@@ -55,13 +56,31 @@ const struct opt surface_opts[] = {
 
 #undef P
 
+static int parse_hours(const char *text, struct surface_range *ret, struct err *err)
+{
+	unsigned from = 0, to = 0;
+	int end = 0;
+
+	ret->hours_from = ret->hours_to = 0;
+	if (!text)
+		return 0;
+	if (sscanf(text, "%2u-%2u%n", &from, &to, &end) != 2 || text[end] || from > 24 || to > 24 ||
+	    from % 24 == to % 24)
+		return err_set(err, -EINVAL, "--hours=%s are not hours of the day; give two different ones: 22-6.",
+		               text);
+	ret->hours_from = from % 24 * 3600;
+	ret->hours_to = to % 24 * 3600;
+	return 0;
+}
+
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err)
 {
 	uint32_t sector = dev->logical_block_bytes ? dev->logical_block_bytes : 512;
 	int r;
 
 	*ret = (struct surface_range){ 0 };
-	r = units_parse_range(p->range, dev->size_bytes, &ret->first_bytes, &ret->end_bytes, err);
+	r = units_parse_range(p->range, dev->size_bytes, &ret->first_bytes, &ret->end_bytes, err)
+	            ?: parse_hours(p->hours, ret, err);
 	if (r < 0)
 		return r;
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;

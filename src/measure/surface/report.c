@@ -340,8 +340,8 @@ void surface_report(struct surface_run *run)
 		result_figure_u64(res, "yields", "times that others went first", UNIT_COUNT, run->gentle.yields);
 	if (run->p->rate || run->p->share > 0.0)
 		result_figure(res, "paused_s", "pauses", UNIT_S, (double)run->gentle.paused_ns * 1e-9, NULL, 0);
-	if (run->p->max_celsius > 0.0)
-		result_figure(res, "held_s", "time while the disk was too warm", UNIT_S,
+	if (run->p->hours || run->p->max_celsius > 0.0)
+		result_figure(res, "held_s", "time outside of the hours, or too warm", UNIT_S,
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
 	report_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,

@@ -22,7 +22,7 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns;
-	const char *range, *state, *mapfile, *journal;
+	const char *range, *state, *mapfile, *journal, *hours;
 	uint64_t rate;
 	double share, max_celsius;
 	bool resume, idle, verify, rewrite, recheck_all, write, sample;
@@ -35,6 +35,7 @@ extern const struct opt surface_opts[];
 
 struct surface_range {
 	uint64_t first_bytes, end_bytes;
+	uint32_t hours_from, hours_to;    /* --hours, seconds of the day; equal: all of it */
 	uint32_t block_bytes, unit_bytes; /* unit: what a bad place is narrowed down to, a physical sector */
 };
 /* 0, or -EINVAL and a sentence. */
@@ -125,8 +126,8 @@ void surface_next_part(struct surface_run *run, uint64_t *ret_first, uint64_t *r
 /* ---- gentle.c ---- */
 
 /*
- * 0, or until when nothing is to be begun: for others (--idle), while the disk is too warm, and, between batches, for
- * what was moved (--rate, --share).
+ * 0, or until when nothing is to be begun: for others (--idle), outside of --hours, while the disk is too warm, and,
+ * between batches, for what was moved (--rate, --share).
  */
 uint64_t surface_wait_until(struct surface_run *run, uint64_t now_ns, bool is_between, uint32_t in_flight);
 void surface_give_way(struct surface_run *run); /* waits that long */
