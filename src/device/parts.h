@@ -69,10 +69,10 @@ struct device_file {
 /* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not reported. */
 struct device_health {
 	char why_not[160]; /* a half sentence why nothing is reported; "": it is */
-	int passed;       /* the disk's own verdict; -1: none */
-	bool is_standby;  /* so it was not asked, as that would have woken it */
-	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
-	double celsius;   /* NaN: not said */
+	int passed;        /* the disk's own verdict; -1: none */
+	bool is_standby;   /* so it was not asked, as that would have woken it */
+	char power[16];    /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
+	double celsius;    /* NaN: not said */
 	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
 	uint64_t timeouts, selftests_failed;          /* SMART 188: its 16-bit words together; of the self-test log */
 	uint64_t used_percent, spare_below, warnings; /* NVMe: wear, spare below its threshold, critical_warning */
