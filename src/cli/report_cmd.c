@@ -261,31 +261,40 @@ static const struct opt compare_opts[] = {
 	OPT_END,
 };
 
-static int write_changes_page(FILE *f, void *reported)
-{
-	const struct result *res = reported;
+struct changes_job {
+	struct result *reported;
+	const struct fleet *disks;
+	struct err *err;
+};
 
-	return report_html(f, &res, 1, NULL);
+static int write_changes_page(FILE *f, void *arg)
+{
+	const struct changes_job *job = arg;
+
+	return report_changes_page(f, job->reported, job->disks, job->err);
 }
 
 static int show_changes(const struct env *env, const struct view_params *view, const struct compare_params *p,
-                        const struct outfiles *files, struct result *res, struct err *err)
+                        const struct outfiles *files, struct changes_job *job)
 {
 	struct text_style style = output_style(env->out, view);
 	int r = 0;
 
 	if (p->html)
-		r = output_save(files, p->html, env->out, write_changes_page, res, err);
+		r = output_save(files, p->html, env->out, write_changes_page, job, job->err);
 	if (r == 0 && p->json)
-		r = output_save(files, p->json, env->out, result_write, res, err);
-	return r < 0 || output_is_stdout(p->json) || output_is_stdout(p->html) ? r : report_text(env->out, res, &style);
+		r = output_save(files, p->json, env->out, result_write, job->reported, job->err);
+	return r < 0 || output_is_stdout(p->json) || output_is_stdout(p->html)
+	               ? r
+	               : report_text(env->out, job->reported, &style);
 }
 
 static int run_compare(const struct env *env, const struct view_params *view, const void *params,
                        const char *const *operands, size_t n, struct err *err)
 {
 	const struct compare_params *p = params;
-	const struct compare_options opt = { p->threshold, p->tolerance, operands };
+	struct fleet *disks = NULL;
+	const struct compare_options opt = { p->threshold, &disks, p->tolerance, operands };
 	bool is_trend = p->trend || n != 2;
 	struct shelf all = { 0 };
 	struct result *res = NULL;
@@ -304,12 +313,13 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 		                   all.n - na, &opt, &res, err);
 	if (r == 0) {
 		report_passed_over(res, &all);
-		r = show_changes(env, view, p, &files, res, err);
+		r = show_changes(env, view, p, &files, &(struct changes_job){ res, disks, err });
 	}
 	if (r == 0)
 		r = exit_of_verdict(res);
 	r = shelf_end(&all, r, err);
 	outfiles_done(&files);
+	fleet_free(disks);
 	result_free(res);
 	shelf_done(&all);
 	return r;

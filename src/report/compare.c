@@ -537,7 +537,10 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	res->verdict_is_no = j.differ > 0;
 	res->verdict_is_open = !j.differ && j.is_open;
 	free(p.v);
-	fleet_free(disks);
 	*ret = res;
+	if (opt->ret_disks)
+		*opt->ret_disks = disks;
+	else
+		fleet_free(disks);
 	return 0;
 }

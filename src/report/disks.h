@@ -46,9 +46,10 @@ struct fleet {
 	struct scatter *scatter;
 };
 
+/* fleet_free() is in report.h. */
+
 /* A row for each disk, with its documents and no finding. The documents stay the caller's. */
 struct fleet *fleet_divide(const struct result *const *res, size_t n);
-void fleet_free(struct fleet *f);
 /* Whose document that is; NULL: of none. */
 struct fleet_disk *fleet_disk_of(struct fleet *f, const struct result *res);
 /* Found of it; NULL: of what has no row, which is left out. p: the chance of that look. Names are to stay. */
@@ -74,10 +75,3 @@ const struct result *fleet_part(const struct fleet_disk *d, const char *measurem
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
 /* How sure a finding is, as people are shown it: at most 99.99, NaN where nothing was estimated. */
 double fleet_sure_percent(const struct fleet_finding *one);
-
-/* ---- fleet.c ---- */
-
-/* All of it judged. threshold: as of compare. */
-struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold);
-/* "3 of 40 disks need attention: A, B and C." buf of FLEET_SENTENCE. */
-char *fleet_sentence(const struct fleet *f, char *buf);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/disks.h"
+#include "report/fleet.h"
 #include "report/html.h"
 #include "report/markup.h"
 
@@ -28,26 +28,10 @@ struct scales {
 
 struct columns {
 	const char *measurement, *table, *x, *y;
-	const char *end;               /* where x ends */
 	const char *series, *parts[2]; /* of a table of several series: which of them, joined, make the line */
-	const char *title, *class;
 };
-static const struct columns zone_curve = { .measurement = "zones",
-	                                   .table = "curve",
-	                                   .x = "offset_bytes",
-	                                   .y = "rate_bytes_per_s",
-	                                   .end = "last_byte",
-	                                   .title = "rate by place, the last run; grey: the first",
-	                                   .class = "line s0" };
-static const struct columns access_curve = { .measurement = "seek",
-	                                     .table = "spans",
-	                                     .x = "span_bytes",
-	                                     .y = "mean_ns",
-	                                     .end = "span_bytes",
-	                                     .series = "anchor",
-	                                     .parts = { "start", "whole" },
-	                                     .title = "mean access time by span, the last run; grey: the first",
-	                                     .class = "line s2" };
+static const struct columns zone_curve = { "zones", "curve", "offset_bytes", "rate_bytes_per_s", NULL, { NULL, NULL } };
+static const struct columns access_curve = { "seek", "spans", "span_bytes", "mean_ns", "anchor", { "start", "whole" } };
 
 static double largest(const struct result *res, const char *table, const char *key)
 {
@@ -140,25 +124,37 @@ static void stretches(FILE *out, const struct result *res, const char *table, do
 	}
 }
 
-/* Of the last run, over the first one's. */
-static void curve_picture(FILE *out, const struct fleet_disk *d, const struct columns *c, double y_most)
+static void zones_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = fleet_part(d, c->measurement), *first = fleet_first(d, c->measurement);
-	const struct table *t = last ? result_find_table(last, c->table) : NULL;
-	double wide = largest(last, c->table, c->end);
+	const struct result *last = fleet_part(d, "zones"), *first = fleet_first(d, "zones");
+	double size = largest(last, "curve", "last_byte");
 
-	if (!t || t->nrows < 2 || !(wide > 0.0) || !(y_most > 0.0)) {
+	if (!last || !(size > 0.0) || !(s->rate > 0.0)) {
 		(void)fputs("<span class=\"dim\">-</span>", out);
 		return;
 	}
-	begin_picture(out, c->title);
-	if (c == &zone_curve) {
-		stretches(out, last, "slow_regions", wide, "mark m0");
-		stretches(out, last, "unreadable", wide, "mark m1");
-	}
+	begin_picture(out, "rate by place, the last run; grey: the first");
+	stretches(out, last, "slow_regions", size, "mark m0");
+	stretches(out, last, "unreadable", size, "mark m1");
 	if (first != last)
-		line_of(out, first, c, wide, y_most, "line then");
-	line_of(out, last, c, wide, y_most, c->class);
+		line_of(out, first, &zone_curve, size, s->rate, "line then");
+	line_of(out, last, &zone_curve, size, s->rate, "line s0");
+	(void)fputs("</svg>", out);
+}
+
+static void access_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
+{
+	const struct result *last = fleet_part(d, "seek"), *first = fleet_first(d, "seek");
+	double span = largest(last, access_curve.table, access_curve.x);
+
+	if (!(span > 0.0) || !(s->access > 0.0) || result_find_table(last, access_curve.table)->nrows < 2) {
+		(void)fputs("<span class=\"dim\">-</span>", out);
+		return;
+	}
+	begin_picture(out, "mean access time by span, the last run; grey: the first");
+	if (first != last)
+		line_of(out, first, &access_curve, span, s->access, "line then");
+	line_of(out, last, &access_curve, span, s->access, "line s2");
 	(void)fputs("</svg>", out);
 }
 
@@ -275,7 +271,7 @@ static void changes(FILE *out, const struct result *const *res, size_t n)
 	alike_changes(found, res, n);
 	t = result_find_table(found, "changes");
 	if (t)
-		html_table(out, t, false);
+		html_table(out, t);
 	result_free(found);
 }
 
@@ -318,8 +314,8 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	       : d->state <= FLEET_ODD ? " warn"
 	                               : "",
 	       d->verdict, fleet_state_name(d->state));
-	curve_picture(out, d, &zone_curve, s.rate);
-	curve_picture(out, d, &access_curve, s.access);
+	zones_picture(out, d, &s);
+	access_picture(out, d, &s);
 	health_picture(out, d, &s);
 	markup(out, "<span class=\"n\">%s</span>",
 	       value_text(rate, sizeof(rate), UNIT_BYTES_PER_S,
@@ -337,21 +333,19 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	(void)fputs("</details>\n", out);
 }
 
-static void fleet_section(FILE *out, const struct fleet *f)
+static void fleet_section(FILE *out, const struct fleet *f, const char *sentence, const char *called)
 {
-	char sentence[FLEET_SENTENCE];
-
 	markup(out,
 	       "<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">%s</p>\n<div class=\"disk head\"><span>disk</span><span>state</span>"
 	       "<span>rate by place</span><span>access by span</span><span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
-	       fleet_sentence(f, sentence));
+	       sentence);
 	for (size_t d = 0; d < f->ndisks; d++)
 		disk_row(out, f, &f->disks[d]);
 	(void)fprintf(
 		out,
-		"<p class=\"dim\">About %.0f in 100 such pages on healthy disks raise a false alarm: a disk that is worse or odd. "
+		"<p class=\"dim\">About %.0f in 100 such pages on healthy disks raise a false alarm: a disk that is %s. "
 		"Grey in the pictures is the first run; marked are slow and unreadable places. Rotating disks share their scales, and SSDs of one transport theirs.</p>\n",
-		100.0 * f->alarms);
+		100.0 * f->alarms, called);
 	if (f->without_row)
 		(void)fprintf(
 			out,
@@ -365,15 +359,31 @@ int report_page(FILE *out, const struct result *const *res, size_t n, const stru
                 struct err *err)
 {
 	size_t ndisks = report_fleet_disks(res, n);
+	char sentence[FLEET_SENTENCE];
 	struct fleet *f;
 
 	if (ndisks == 0 || (ndisks == 1 && n <= DOCUMENTS_MAX))
 		return report_html(out, res, n, err);
 	f = fleet_of(res, n, opt->threshold);
 	html_begin(out, "disks", "");
-	fleet_section(out, f);
+	fleet_section(out, f, fleet_sentence(f, sentence), "worse or odd");
 	fleet_free(f);
 	if (n <= DOCUMENTS_MAX)
 		html_sections(out, res, n);
+	return html_end(out);
+}
+
+int report_changes_page(FILE *out, const struct result *found, const struct fleet *disks, struct err *err)
+{
+	static const char *const tables[] = { "places", "scans", "differences", "trends" };
+
+	if (!result_find_table(found, "disks"))
+		return report_html(out, &found, 1, err);
+	html_begin(out, found->head.measurement, "");
+	fleet_section(out, disks, found->answer, "different");
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		if (result_find_table(found, tables[i]))
+			html_table(out, result_find_table(found, tables[i]));
+	html_notices(out, found);
 	return html_end(out);
 }

@@ -232,23 +232,22 @@ static void put_row(FILE *out, const struct table *t, size_t row)
 	(void)fputs(is_head ? "</tr></thead>\n" : "</tr>\n", out);
 }
 
-void html_table(FILE *out, const struct table *t, bool is_open)
+void html_table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
 	markup(out,
-	       "<details class=\"%s\"%s><summary>%s <span class=\"dim\">(%zu row%s%s)</span></summary><div class=\"scroll\"><table class=\"%s\">",
-	       t->nrows <= PAPER_ROWS_MAX ? "paper" : "", is_open && t->nrows <= PAPER_ROWS_MAX ? " open" : "",
-	       label_or_name(t->title, t->name), t->nrows, t->nrows == 1 ? "" : "s",
-	       every > 1 ? ", thinned here; the JSON document has all" : "", small_on_paper(t->ncolumns));
+	       "<details class=\"%s\"><summary>%s <span class=\"dim\">(%zu row%s%s)</span></summary><div class=\"scroll\"><table class=\"%s\">",
+	       t->nrows <= PAPER_ROWS_MAX ? "paper" : "", label_or_name(t->title, t->name), t->nrows,
+	       t->nrows == 1 ? "" : "s", every > 1 ? ", thinned here; the JSON document has all" : "",
+	       small_on_paper(t->ncolumns));
 	put_row(out, t, SIZE_MAX);
 	for (size_t r = 0; r < t->nrows; r += every)
 		put_row(out, t, r);
 	(void)fputs("</table></div></details>\n", out);
 }
 
-/* What the document notes, and the errors of the disk. */
-static void notices(FILE *out, const struct result *res)
+void html_notices(FILE *out, const struct result *res)
 {
 	for (size_t i = 0; i < res->nnotices; i++)
 		markup(out, i ? "<li>%s</li>" : "<h3>Notices</h3><ul class=\"notes\"><li>%s</li>",
@@ -343,12 +342,11 @@ static void section(FILE *out, const struct result *const *res, size_t n, bool i
 			       document_label(res, n, i, label, sizeof(label)));
 		markup(out, "<p>Status: <span class=\"status%s\">%s</span></p>\n",
 		       res[i]->status == STATUS_COMPLETE ? "" : " bad", status_name(res[i]->status));
-		notices(out, res[i]);
+		html_notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
 			if (res[i]->tables[k]->nrows)
-				html_table(out, res[i]->tables[k],
-				           !res[i]->ntargets); /* made of documents: its tables are what it is */
+				html_table(out, res[i]->tables[k]);
 		settings(out, res[i]);
 	}
 	(void)fputs("</section>\n", out);

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/disks.h"
+#include "report/fleet.h"
 #include "report/markup.h"
 #include "report/printer.h"
 

@@ -18,6 +18,7 @@ struct text_style {
 
 struct compare_options {
 	double threshold;         /* relative; smaller differences do not count even when they are sure */
+	struct fleet **ret_disks; /* NULL, or gets what report_changes_page() needs: fleet_free() it */
 	double tolerance; /* relative; two are the same when their difference is surely smaller; 0: COMPARE_TOLERANCE */
 	const char *const *files; /* of A and B, or NULL */
 };
@@ -26,6 +27,8 @@ struct compare_options {
  * tracks.
  */
 #define COMPARE_TOLERANCE 0.05
+struct fleet;
+void fleet_free(struct fleet *f);
 
 /* Of the first screen: what a person takes in without scrolling. */
 #define SCREEN_LINES 40
@@ -68,6 +71,10 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 /* Is this disk degrading: figures of documents of one disk and measurement against the date. At least three dates. */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
+
+/* fleetpage.c: a comparison or trend as one page; of several disks it begins with a row for each. The documents that it
+ * was made of must still be there. */
+int report_changes_page(FILE *out, const struct result *found, const struct fleet *disks, struct err *err);
 
 /*
  * history.c: into res, what has become worse since the earlier documents of the same measurement of its disk that are

@@ -441,7 +441,10 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
 	free(to.rest.findings);
-	fleet_free(f);
 	*ret = out;
+	if (opt->ret_disks)
+		*opt->ret_disks = f;
+	else
+		fleet_free(f);
 	return 0;
 }

@@ -23,7 +23,7 @@ named() # document: the disks that are going bad, by what it says
 rows_of() # document of a comparison or trend, its page: in $dir/called the disks that got worse; each disk has a row in both
 {
 	[ "$(jq '.tables.disks.rows | length' "$1")" = 40 ] || fail "$last: not a row for each disk"
-	[ "$(grep -o '<td class="">SIM[0-9]*</td><td class="">[a-z ]*</td>' "$2" | sort -u | wc -l)" -ge 40 ] || fail "$last: not a row for each disk on the page"
+	[ "$(grep -c '<details class="disk' "$2")" = 40 ] || fail "$last: not a row for each disk on the page"
 	grep -qF "$(jq -r .answer "$1")" "$2" || fail "$last: not the sentence on the page: $(jq -r .answer "$1")"
 	jq -r '.tables.disks | (.columns | map(.key)) as $k | .rows[] | [., $k] | transpose | map({(.[1]): .[0]}) | add |
 		select(.verdict == "worse" or .verdict == "failing") | .disk' "$1" | sort >"$dir/called"
