@@ -59,7 +59,7 @@ static int status_of_failure(int r)
 /* ---- report ---- */
 
 struct report_params {
-	const char *html, *csv, *prometheus, *json;
+	const char *html, *picture, *csv, *prometheus, *json;
 	double threshold;
 	bool again, is_forced;
 };
@@ -67,6 +67,8 @@ struct report_params {
 static const struct opt report_opts[] = {
 	OPT_STR(struct report_params, html, "html", 'o', "FILE", NULL, "write one HTML page; - is standard output",
 	        .writes = OUTFILE_PAGE),
+	OPT_STR(struct report_params, picture, "picture", 0, "NAME", NULL,
+	        "one of the pictures, as SVG, instead of the page: any other name lists them"),
 	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
 	        "write the figures and tables as CSV; - is standard output", .writes = OUTFILE_CSV),
 	OPT_STR(struct report_params, prometheus, "prometheus", 0, "FILE", NULL,
@@ -83,7 +85,15 @@ static const struct opt report_opts[] = {
 struct page_job {
 	struct documents docs; /* first */
 	const struct shelf *shelf;
+	const char *picture;
 };
+
+static int write_page(FILE *f, void *arg)
+{
+	const struct page_job *job = arg;
+
+	return job->picture ? report_picture(f, job->docs.v, job->docs.n, job->picture) : documents_page(f, arg);
+}
 
 static int open_outputs(const struct opt *opts, const void *params, bool is_forced, const char *const *operands,
                         size_t n, struct outfiles *ret, struct err *err)
@@ -198,12 +208,15 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
 	struct page_job job = {
-		{ .options = { .threshold = p->threshold }, .metrics_threshold = p->threshold, .err = err }, &shelf
+		{ .options = { .threshold = p->threshold }, .metrics_threshold = p->threshold, .err = err },
+		&shelf,
+		p->picture
 	};
+	const char *page = p->picture && !p->html ? "-" : p->html;
 	const struct {
 		const char *path;
 		int (*write)(FILE *f, void *arg);
-	} outputs[] = { { p->html, documents_page },
+	} outputs[] = { { page, write_page },
 		        { p->csv, documents_csv },
 		        { p->prometheus, documents_metrics },
 		        { p->json, write_fleet } };
@@ -224,6 +237,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 			cli_screen(shelf.v[i]);
 	job.docs.v = (const struct result *const *)shelf.v;
 	job.docs.n = shelf.n;
+	if (r == 0 && p->picture)
+		r = report_picture_check(job.docs.v, shelf.n, p->picture, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(outputs); i++)
 		if (outputs[i].path) {
 			r = output_save(&files, outputs[i].path, env->out, outputs[i].write, &job, err);

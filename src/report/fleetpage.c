@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "report/fleet.h"
 #include "report/html.h"
-#include "report/markup.h"
+#include "report/svg.h"
 
 #define WIDE         100.0
 #define HIGH         30.0

@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "base/xalloc.h"
 #include "report/html.h"
-#include "report/markup.h"
 #include "report/svg.h"
 #include "report/text.h"
 
@@ -22,11 +21,6 @@
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
 
 static const char style[] =
-	"svg text{font-size:13px;fill:var(--dim)}svg .l{fill:var(--fg)}.grid{stroke:var(--rule);stroke-width:1}"
-	".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
-	".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:var(--rule)}"
-	".dots{opacity:.45}.mark{opacity:.35}.unread{fill:var(--dim);opacity:.15}.m0{fill:var(--c4)}.m1{fill:var(--c6)}"
-	".knee{stroke:var(--c1);stroke-width:3}.ring{stroke:var(--c6);stroke-width:2}.dots circle,.quiet{fill:var(--dim)}\n"
 	"*{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);"
 	"font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;overflow-wrap:anywhere}\n"
 	"h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-top:1px solid var(--rule);padding-top:1.4rem}"
@@ -60,34 +54,14 @@ static const char style[] =
 	".scroll .w1{font-size:7.4pt}.scroll .w2{font-size:6.4pt}.scroll .w3{font-size:5.6pt}.scroll [class^=w] td.n{white-space:nowrap}.scroll [class^=w] th{overflow-wrap:normal}.scroll [class^=w] td{overflow-wrap:break-word}"
 	".scroll .w1 th,.scroll .w1 td{padding-right:.4rem}.scroll .w2 th,.scroll .w2 td,.scroll .w3 th,.scroll .w3 td{padding-right:.3rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper):not(.row){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
-/* Of lines and areas c0 to c7, and of what is around them. */
-static const struct {
-	const char *name, *light, *dark;
-} palette[] = {
-	{ "c0", "#0b62a8", "#62b0f0" },   { "c1", "#c4510c", "#f5935a" },   { "c2", "#1a7f5a", "#4fc79a" },
-	{ "c3", "#8b3f8f", "#d28fd6" },   { "c4", "#a17700", "#e0b840" },   { "c5", "#3d6fd1", "#8fb0ff" },
-	{ "c6", "#b3264a", "#f27d97" },   { "c7", "#4c6b1f", "#a9c76a" },   { "bg", "#ffffff", "#14181c" },
-	{ "fg", "#1c2024", "#e4e8ec" },   { "dim", "#5d666f", "#98a3ad" },  { "rule", "#dde1e5", "#323a42" },
-	{ "soft", "#f4f6f8", "#1d2329" }, { "warn", "#8a4b00", "#f0b46a" },
-};
-
-static void put_colours(FILE *out, bool is_dark)
-{
-	for (size_t i = 0; i < ARRAY_LEN(palette); i++)
-		(void)fprintf(out, "--%s:%s;", palette[i].name, is_dark ? palette[i].dark : palette[i].light);
-}
-
-static void put_style(FILE *out)
+static void colours_and_hues(FILE *out)
 {
 	(void)fputs(":root{color-scheme:light dark;", out);
-	put_colours(out, false);
+	svg_colours(out, false);
 	(void)fputs("}\n@media screen and (prefers-color-scheme:dark){:root{", out);
-	put_colours(out, true);
+	svg_colours(out, true);
 	(void)fputs("}}\n", out);
-	for (int i = 0; i < SVG_HUES; i++)
-		(void)fprintf(out, ".s%d{stroke:var(--c%d)}.f%d{fill:var(--c%d)}", i, i, i, i);
-	(void)fputs("\n", out);
-	(void)fputs(style, out);
+	svg_style(out, false);
 }
 
 static void put_cell(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)
@@ -360,7 +334,8 @@ void html_begin(FILE *out, const char *title, const char *started)
 	       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
 	       "<title>platter %s</title>\n<style>\n",
 	       title);
-	put_style(out);
+	colours_and_hues(out);
+	(void)fputs(style, out);
 	markup(out,
 	       *when ? "</style></head><body>\n<h1>platter %s</h1>\n<p class=\"dim\">%s</p>\n"
 	             : "</style></head><body>\n<h1>platter %s%s</h1>\n",

@@ -56,6 +56,11 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
  * fit there is nothing else. */
 int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
                 struct err *err);
+/* picture.c: the plot of that name, documents of one measurement laid over each other, as an SVG file; -EINVAL: there
+ * is none. */
+int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name);
+/* Is there one? 0, or -EINVAL with the names there are. */
+int report_picture_check(const struct result *const *res, size_t n, const char *name, struct err *err);
 /* plot.c: a plot with characters, of n documents laid over each other, in style->lines (nothing, where these do not
  * do); and all plots of documents of one measurement. */
 void report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,

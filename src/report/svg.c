@@ -6,20 +6,21 @@
 #include "report/svg.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "report/markup.h"
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "report/map.h"
+#include "report/printer.h"
 
-#define SVG_WIDTH  640.0
-#define SVG_HEIGHT 340.0
-#define SVG_LEFT   70.0
-#define SVG_RIGHT  18.0
-#define SVG_TOP    34.0
-#define SVG_BOTTOM 58.0
 #define MARK_HUES  2
 #define MARK_WIDTH 3.0  /* of a place */
 #define POINTS_MAX 1600 /* of one line: two per unit of width, and thinning keeps extremes */
 #define DOTS_MAX   4000 /* behind lines */
+
+/* ---- in a page ---- */
 
 static double px(const struct plot_data *d, double x)
 {
@@ -38,33 +39,36 @@ static const char *mark_class(const struct plot_data *d, size_t i)
 	return classes[d->marks[i].is_unread ? 2 : isfinite(d->cell) ? 1 : i % MARK_HUES];
 }
 
-/* The class of what a name of the legend stands for; NULL: nothing that has a colour. buf of 16. */
-static const char *key_class(const struct plot_data *d, const struct plot_key *key, char *buf)
+/* Beside a name of the legend: what it stands for, if that has a colour. */
+static bool put_swatch(FILE *out, const struct plot_data *d, const struct plot_key *key, double x, double y)
 {
-	if (key->is_mark)
-		return mark_class(d, key->at);
-	if (!key->is_series)
-		return isfinite(key->heat) ? "heat" : NULL;
-	(void)snprintf(buf, 16, "f%zu", key->at % SVG_HUES);
-	return d->series[key->at].is_dots ? "quiet" : buf;
+	char hue[16];
+
+	(void)snprintf(hue, sizeof(hue), "f%zu", key->at % SVG_HUES);
+	if (!key->is_series && !key->is_mark && isnan(key->heat))
+		return false;
+	markup(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"",
+	       !key->is_series              ? key->is_mark ? mark_class(d, key->at) : "heat"
+	       : d->series[key->at].is_dots ? "quiet"
+	                                    : hue,
+	       x, y);
+	if (isfinite(key->heat)) {
+		markup(out, " style=\"--h:%.2f\"", key->heat);
+		svg_heat(out, key->heat);
+	}
+	(void)fputs("/>", out);
+	return true;
 }
 
 static void legend(FILE *out, const struct plot_data *d)
 {
 	struct plot_key key;
-	char hue[16];
 
 	for (size_t i = 0; plot_key(d, i, &key); i++) {
-		const char *class = key_class(d, &key, hue);
-
 		(void)fputs(i ? "<span><svg viewBox=\"0 0 11 11\">"
 		              : "<p class=\"legend\"><span><svg viewBox=\"0 0 11 11\">",
 		            out);
-		if (class)
-			markup(out,
-			       isfinite(key.heat) ? "<rect class=\"%s\" width=\"11\" height=\"11\" style=\"--h:%.2f\"/>"
-			                          : "<rect class=\"%s\" width=\"11\" height=\"11\"/>",
-			       class, key.heat);
+		(void)put_swatch(out, d, &key, 0.0, 0.0);
 		markup(out, "</svg>%s</span> ", key.name);
 	}
 	(void)fputs(plot_key(d, 0, &key) ? "</p>\n" : "", out);
@@ -245,67 +249,6 @@ static void draw_polar(FILE *out, const struct plot_data *d)
 		}
 }
 
-/* Columns of a map stand for values: a mark is put between them as on a logarithmic scale. */
-static void map_marks(FILE *out, const struct plot_data *d, const struct point *row, size_t nx, double w)
-{
-	for (size_t i = 0; !isfinite(d->cell) && i < d->nmarks; i++)
-		for (size_t k = 0; k < d->marks[i].n; k++) {
-			double v = d->marks[i].v[k][0], place = 0.0;
-			size_t c = 0;
-
-			while (c + 1 < nx && row[c + 1].x <= v)
-				c++;
-			if (c + 1 < nx && v > row[c].x && row[c].x > 0.0)
-				place = log(v / row[c].x) / log(row[c + 1].x / row[c].x);
-			(void)fprintf(out, "<path class=\"knee\" d=\"M%.1f %.1fV%.1f\"/>\n",
-			              SVG_LEFT + w * ((double)c + 0.5 + place), SVG_TOP - 6,
-			              SVG_HEIGHT - SVG_BOTTOM + 4);
-		}
-}
-
-/* The names of both axes. */
-static void axis_names(FILE *out, const struct plot_data *d)
-{
-	markup(out,
-	       "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text><text class=\"l\" x=\"4\" y=\"18\">%s</text>\n",
-	       (SVG_LEFT + SVG_WIDTH - SVG_RIGHT) / 2, SVG_HEIGHT - 8, d->x.label, d->y.label);
-}
-
-/* Cells of equal size, one for each pair of levels, from the top left. */
-static void draw_map(FILE *out, const struct plot_data *d, struct series *s)
-{
-	size_t nx = map_fill(s), ny = s->n / nx;
-	double w = (SVG_WIDTH - SVG_LEFT - SVG_RIGHT) / (double)nx,
-	       h = (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM) / (double)ny;
-	char text[64];
-
-	for (size_t i = 0; i < s->n; i++) {
-		struct cell cell = { .f64 = s->v[i].z };
-
-		if (!isfinite(s->v[i].z))
-			continue; /* blank: it was not measured */
-		markup(out,
-		       "<rect class=\"heat%s\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s</title></rect>\n",
-		       plot_is_marked(d, &s->v[i]) ? " ring" : "", axis_place(&d->z, s->v[i].z),
-		       SVG_LEFT + w * (double)(i % nx), SVG_TOP + h * (double)(i / nx), fmax(w - 1.0, 0.5),
-		       fmax(h - 1.0, 0.5), report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
-	}
-	map_marks(out, d, s->v, nx, w);
-	for (size_t i = 0; i < nx; i += nx / 8 + 1)
-		markup(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-		       i % (2 * (nx / 8 + 1)) ? " o" : "", SVG_LEFT + w * ((double)i + 0.5),
-		       SVG_HEIGHT - SVG_BOTTOM + 20, map_level_text(&d->x, s->v[i].x, text, sizeof(text)));
-	for (size_t i = 0; i < ny; i += ny / 10 + 1) {
-		char *space = strchr(map_level_text(&d->y, s->v[i * nx].y, text, sizeof(text)), ' ');
-
-		if (space && !isfinite(d->cell)) /* on a phone the type is large, and the margin is not */
-			memmove(space, space + 1, strlen(space));
-		markup(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-		       i % (2 * (ny / 10 + 1)) ? " o" : "", SVG_LEFT - 6, SVG_TOP + h * ((double)i + 0.5) + 4, text);
-	}
-	axis_names(out, d);
-}
-
 static void open_svg(FILE *out, const struct plot_data *d, const char *what)
 {
 	markup(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s%s%s\">\n", SVG_WIDTH,
@@ -353,7 +296,7 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 	}
 	x_axis(out, d);
 	y_axis(out, d);
-	axis_names(out, d);
+	map_axis_names(out, d);
 	if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
 		draw_marks(out, d);
 	for (int is_line = 0; is_line < 2; is_line++)
@@ -364,17 +307,22 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 		draw_marks(out, d);
 }
 
-void svg_plot(FILE *out, struct plot_data *d)
+static void thin(struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nseries; i++)
 		plot_thin(&d->series[i], d->series[i].is_dots ? DOTS_MAX : POINTS_MAX);
+}
+
+void svg_plot(FILE *out, struct plot_data *d)
+{
+	thin(d);
 	legend(out, d);
 	if (d->kind == PLOT_HEATMAP) {
 		(void)fputs("<div class=\"maps\">\n", out);
 		for (size_t i = 0; i < d->nseries; i++) {
 			markup(out, d->series[i].name[0] ? "<div><h4>%s</h4>\n" : "<div>%s", d->series[i].name);
 			open_svg(out, d, d->series[i].name);
-			draw_map(out, d, &d->series[i]);
+			map_draw(out, d, &d->series[i]);
 			(void)fputs("</svg></div>\n", out);
 		}
 		(void)fputs("</div>\n", out);
@@ -383,4 +331,98 @@ void svg_plot(FILE *out, struct plot_data *d)
 	open_svg(out, d, "");
 	draw_plot(out, d);
 	(void)fputs("</svg>\n", out);
+}
+
+/* ---- alone ---- */
+
+#define MARGIN    16.0
+#define LINE      20.0 /* from one line of text to the next */
+#define CHARACTER 7.6  /* of 13 px, in a wide face */
+
+/* Text lines above the drawing are made in memory, since the size of the whole stands in front of them. */
+struct sheet {
+	FILE *out;
+	double y; /* the base of the last line */
+};
+
+static void sheet_text(struct sheet *s, const char *look, double x, const char *text, size_t bytes)
+{
+	cleanup_free char *copy = xmust(strndup(text, bytes));
+
+	markup(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", look, x, s->y, copy);
+}
+
+/* Words filled into lines of that many bytes: as few as fit in any face. */
+static void sheet_fill(struct sheet *s, const char *look, const char *text, size_t most)
+{
+	while (text && *text) {
+		size_t n = text_line(text, most);
+
+		s->y += LINE;
+		sheet_text(s, look, MARGIN, text, n);
+		text += n + (text[n] == ' ');
+	}
+}
+
+static void sheet_legend(struct sheet *s, const struct plot_data *d)
+{
+	double x = MARGIN;
+	struct plot_key key;
+
+	for (size_t i = 0; plot_key(d, i, &key); i++) {
+		double width = 24.0 + CHARACTER * (double)strlen(key.name);
+		bool is_new = i == 0 || x + width > MARGIN + SVG_WIDTH;
+
+		x = is_new ? MARGIN : x;
+		s->y += is_new ? LINE : 0.0;
+		sheet_text(s, "l", x + (put_swatch(s->out, d, &key, x, s->y - 10.0) ? 16.0 : 0.0), key.name,
+		           strlen(key.name));
+		x += width;
+	}
+}
+
+/* The drawing, or of a map each of them with its name. */
+static void sheet_drawings(struct sheet *s, const struct plot_data *d)
+{
+	for (size_t i = 0; i < (d->kind == PLOT_HEATMAP ? d->nseries : 1); i++) {
+		if (d->kind == PLOT_HEATMAP)
+			sheet_fill(s, "l", d->series[i].name, SIZE_MAX);
+		s->y += 8.0;
+		markup(s->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\">\n", MARGIN, s->y, SVG_WIDTH,
+		       SVG_HEIGHT);
+		if (d->kind == PLOT_HEATMAP)
+			map_draw(s->out, d, &d->series[i]);
+		else
+			draw_plot(s->out, d);
+		(void)fputs("</svg>\n", s->out);
+		s->y += SVG_HEIGHT;
+	}
+}
+
+void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see)
+{
+	char *body = NULL;
+	size_t len = 0;
+	struct sheet s = { .out = xmust(open_memstream(&body, &len)), .y = MARGIN - 4.0 };
+	double width = SVG_WIDTH + 2 * MARGIN;
+
+	thin(d);
+	sheet_fill(&s, "l title", d->title, 68);
+	sheet_fill(&s, "t", what, 92);
+	sheet_fill(&s, "l", see, 92);
+	sheet_legend(&s, d);
+	sheet_drawings(&s, d);
+	(void)xmust(fclose(s.out) == 0 ? body : NULL);
+	(void)fprintf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, sans-serif\">\n<!-- platter -->\n<style>",
+		2 * width, 2 * (s.y + MARGIN), width, s.y + MARGIN);
+	svg_style(out, true);
+	(void)fprintf(
+		out,
+		"svg .title{font-size:16px;font-weight:bold}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
+		svg_light("bg", 2));
+	(void)fputs(body, out);
+	(void)fputs("</svg>\n", out);
+	free(body);
 }

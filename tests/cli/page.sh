@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Pages in a real browser, at the width of a phone and of a desk, light and dark, all parts unfolded, and on paper: results of every command, three
-# disks laid over each other, one disk over three years, documents of the past. Nothing runs over the edge, nothing lies on anything else, no
+# disks laid over each other, one disk over three years, documents of the past, and all pictures as files of their own. Nothing runs over the edge, nothing lies on anything else, no
 # label is cut off, all text stands out from its ground.
 . "$(dirname "$0")/lib.sh"
 command -v chromium >/dev/null || skip "chromium is not installed"
@@ -50,16 +50,36 @@ for year in 2024 2025 2026; do
 done
 run 0 report years -o years.html
 run 0 report "$TOP/tests/data/documents/version-1" -o old.html
-# Every picture has a name and a sentence of its own.
-for document in $(jq -r 'select(.plots | length > 0) | input_filename' ./*.json | sort -u); do
-	jq -e '.plots | all(.name and (.see | endswith("."))) and (map(.name) | unique | length) == length' "$document" >/dev/null ||
-		fail "$document: a picture without a name of its own or a sentence"
-done
+# Every picture alone: a name and a sentence of its own, nothing left to a style sheet, understood by any reader of XML.
+{
+	echo '<!DOCTYPE html><html lang="en"><head><title>x</title><style>body{background:#fff}body>svg{width:100%;height:auto}</style></head><body>'
+	for document in $(jq -r 'select(.plots | length > 0) | input_filename' ./*.json | sort -u); do
+		jq -e '.plots | all(.name and (.see | endswith("."))) and (map(.name) | unique | length) == length' "$document" >/dev/null ||
+			fail "$document: a picture without a name of its own or a sentence"
+		run 2 report --picture=none-such "$document"
+		names=$(sed -n "s/.*there are: \(.*\)\.$/\1/p" err | tr -d ,)
+		[ "$names" ] || fail "$document: no names of pictures: $(cat err)"
+		for name in $names; do
+			run 0 report "--picture=$name" "$document" -o picture.svg
+			grep -q 'var(\|color-mix\|currentColor' picture.svg && fail "$name of $document is not in fixed colours"
+			python3 -c 'import sys, xml.dom.minidom as m; m.parse("picture.svg")' || fail "$name of $document is not XML"
+			cat picture.svg
+		done
+	done
+	echo '</body></html>'
+} >pictures.html
+[ "$(grep -c '<svg xmlns' pictures.html)" -ge 20 ] || fail "too few pictures"
 run 0 report zones.json
 grep -q '^Read rate by place' out && grep -q '\^ Slow regions  ! Unreadable' out || fail "a failing disk's first screen has no picture with its places"
-awk '/<svg class="plot"/ { inside = 1 } inside; inside && /<\/svg>/ { exit }' three.html >first.svg
-[ "$(grep -c 'class="line s' first.svg)" = 3 ] || fail "three disks are not three lines"
-run 0 report zones.json -o zones.html
+run 0 report --picture=curve three -o three.svg
+grep -c 'class="line s' three.svg | grep -qx 3 || fail "three disks are not three lines"
+run 0 report --picture=curve zones.json
+cmp -s out three.svg && fail "one disk looks as three"
+cp out alone.svg
+run 0 report --picture=curve zones.json -o zones.svg
+cmp alone.svg zones.svg || fail "the picture in a file and that on standard output differ"
+run 0 report "--picture=$(jq -r '.plots[0].title' "$TOP/tests/data/documents/version-1/zones.json")" "$TOP/tests/data/documents/version-1/zones.json"
+grep -q 'class="line s0"' out || fail "the picture of an old document is not known by its title"
 grep -q '<script' ./*.html && fail "a page has a script"
 
 # Copies that look at themselves, and a page that shows each of a phone's width and of a desk's and takes down what they say.
@@ -132,7 +152,7 @@ onmessage = function (m) { document.getElementById("log").textContent += "SAID "
 </script>
 HTML
 expected=0
-for page in every three years old; do
+for page in every three years old pictures; do
 	{
 		grep -v '</body>' $page.html
 		printf '<script>'
@@ -162,7 +182,7 @@ cat said
 grep -v ': [1-9][0-9]* plots, 0 bad' said && fail "see above"
 
 # As a PNG: the drawing is there, and most of it is ground.
-browser --window-size=1344,1000 --screenshot="$dir/picture.png" "file://$dir/zones.html" >/dev/null
+browser --window-size=1344,1000 --screenshot="$dir/picture.png" "file://$dir/zones.svg" >/dev/null
 python3 - <<'PY' || exit 1
 import struct, sys, zlib
 data, at, pixels = open('picture.png', 'rb').read(), 8, b''

@@ -77,6 +77,12 @@ static inline void strangers_files_of(const struct result *const *res, size_t n,
 	strangers_close(&s, fn, arg, "HTML");
 	(void)report_prometheus(strangers_open(&s), res, n, 0.02);
 	strangers_close(&s, fn, arg, "metrics");
+	for (size_t i = 0; i < res[0]->nplots; i++) {
+		if (!res[0]->plots[i].name)
+			continue;
+		(void)report_picture(strangers_open(&s), res, n, res[0]->plots[i].name);
+		strangers_close(&s, fn, arg, "SVG");
+	}
 }
 
 /* A document that was made of documents; freed. */
