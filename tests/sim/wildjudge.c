@@ -107,6 +107,7 @@ static void policies(struct judge *j)
 	policy(j, "flush", !caches ? NULL : p->wcache.is_flush_ignored ? "returns at once" : "waits for the media");
 	policy(j, "fua_reads", fua_reads(p, NULL));
 	policy(j, "fua_writes", !caches ? NULL : p->wcache.is_fua_ignored ? "return at once" : "wait for the media");
+	policy(j, "reads_pass_writes", caches ? "go between" : NULL);
 	policy(j, "keeps_before", rotates ? p->cache.is_pre_read ? "yes" : "no" : NULL);
 }
 

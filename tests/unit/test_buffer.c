@@ -177,6 +177,13 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
 			holds(&run, "segments", 16, 0, lines);
 			assert_string_equal(text_of(run.res, "write_cache"), cases[i].write_cache);
 			assert_string_equal(text_of(run.res, "flush"), cases[i].flush);
+			/* No disk of the model waits: a false one would be reported here. */
+			assert_string_equal(text_of(run.res, "reads_pass_writes"),
+			                    cases[i].bytes >= 4194304 ? "go between"
+			                    : isnan(cases[i].bytes)   ? "none"
+			                                              : text_of(run.res, "reads_pass_writes"));
+			assert_string_not_equal(text_of(run.res, "reads_pass_writes"), "wait until it is empty");
+			assert_int_equal(isnan(sim_figure(&run, "read_while_emptying_ns")), isnan(cases[i].bytes));
 			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
 			                 strcmp(cases[i].flush, "returns at once") == 0);
 			stays_within(&run, &p);
@@ -377,6 +384,31 @@ TEST(answers_that_no_length_explains_show_none)
 		assert_string_equal(text_of(run.res, "read_ahead_ends"), "none");
 		assert_true(isnan(sim_figure(&run, "read_ahead_bytes")));
 	}
+}
+
+/* The model's disks never do it: the samples of one of them, with a first read that had to wait. */
+TEST(a_read_that_waits_for_the_cache_is_reported)
+{
+	cleanup_result struct result *again = result_new("buffer");
+	struct err err = { 0 };
+	const struct figure *f;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
+	struct table *t;
+	size_t row = 0;
+
+	parse(&p, "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\n");
+	run = run_on(&p, WRITE);
+	assert_int_equal(sim_run(&run), 0);
+	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
+	while (strcmp(string_of(t, row, "test"), "read while emptying") != 0)
+		row++;
+	t->cells[row * t->ncolumns + (size_t)table_column(t, "access_ns")].u64 =
+		(uint64_t)(1e9 * 1024 / sim_figure(&run, "emptying_writes_per_s"));
+	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
+	f = result_find_figure(again, "reads_pass_writes");
+	assert_string_equal(f->value.str, "wait until it is empty");
+	assert_string_equal(text_of(run.res, "reads_pass_writes"), "go between");
 }
 
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick

@@ -355,6 +355,44 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 	ret->empties_ns = 1e9 * (double)low / ret->writes_per_s;
 }
 
+#define READS_LEAST 16
+#define CLEAR_TIMES 8.0 /* longest reads at rest in the time of emptying: else it shows nothing (a choice) */
+
+/* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the
+ * writes. */
+static void analyse_reads(const struct buffer_samples *s, const struct buffer_knee *knee, uint64_t block_bytes,
+                          struct buffer_found *f)
+{
+	const enum buffer_test tests[2] = { BUFFER_READ_BUSY, BUFFER_READ_IDLE };
+	struct stats_estimate *const ret[2] = { &f->read_busy, &f->read_idle };
+	double empties_ns = knee->empties_ns;
+	cleanup_free double *v = xcalloc(s->n + 1, sizeof(*v));
+	double first = NAN, most = 0.0;
+	size_t n = 0, quick = 0;
+
+	for (size_t k = 0; k < 2; k++) {
+		n = 0;
+		for (size_t i = 0; i < s->n; i++)
+			if (is_of(&s->v[i], tests[k], block_bytes))
+				v[n++] = (double)s->v[i].access_ns;
+		if (n < READS_LEAST)
+			return;
+		for (size_t i = 0; k == 0 && i < n; i++)
+			quick += v[i] < empties_ns / 4.0;
+		first = k == 0 ? v[0] : first;
+		stats_sort(v, n);
+		most = v[n - 1];
+		*ret[k] = (struct stats_estimate){ stats_quantile_sorted(v, n, 0.5),
+			                           stats_quantile_ci_sorted(v, n, 0.5) };
+	}
+	if (!(empties_ns > CLEAR_TIMES * most))
+		return;
+	if (quick * 4 >= n * 3 && first < empties_ns / 2.0)
+		f->passes = 1;
+	else if (first >= empties_ns / 2.0 && first < empties_ns * 2.0)
+		f->passes = 0;
+}
+
 #define FUA_CLEAR 0.45 /* of a revolution: quicker ones may go to a cache on the media (a choice) */
 #define FUA_LEAST 8
 #define FUA_AGREE 0.75 /* of them */
@@ -381,6 +419,7 @@ static int turns_of(const struct buffer_samples *s, const struct buffer_conditio
 	return (double)whole >= FUA_AGREE * (double)n ? 1 : (double)quick >= FUA_AGREE * (double)n ? 0 : -1;
 }
 
+/* What was emptied while it was filled is not its size: nothing, or as much as in that time behind the knee. */
 /*
  * Do flushes wait? Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a
  * cache on the media.
@@ -412,8 +451,8 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	size_t n = 0;
 	double quick_ns = 0.0;
 
-	f->write_cache = f->flush = f->fua_writes = -1;
-	f->write_cache_bytes = f->emptying = STATS_UNKNOWN;
+	f->write_cache = f->flush = f->passes = f->fua_writes = -1;
+	f->write_cache_bytes = f->emptying = f->read_busy = f->read_idle = STATS_UNKNOWN;
 	for (size_t k = 0; k < 2; k++) {
 		double emptied, low;
 
@@ -422,8 +461,6 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 			f->write_cache = 1;
 		if (knee[k].behind < LEAST_BEHIND)
 			continue;
-		/* What was emptied while it was filled is not its size: nothing, or as much as in that time behind
-		 * the knee. */
 		emptied = knee[k].writes_per_s * knee[k].filled_ns * 1e-9 * (double)blocks[k];
 		low = knee[k].low_bytes - emptied;
 		f->emptying = (struct stats_estimate){ knee[k].writes_per_s, knee[k].writes_ci };
@@ -435,6 +472,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 			f->write_cache_bytes = between(low, knee[k].high_bytes);
 		if (FUA_CLEAR * c->period_ns * knee[k].writes_per_s < 1e9)
 			quick_ns = fmin(knee[k].cached_ns, FLUSH_PART * 1e9 / knee[k].writes_per_s);
+		analyse_reads(s, &knee[k], blocks[k], f);
 	}
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_WRITE, 0))
@@ -444,7 +482,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 		f->write_cache = 0;
 	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
 	if (c->is_through && f->write_cache == 1) {
-		f->write_cache = -1;
+		f->write_cache = f->passes = -1;
 		f->write_cache_bytes = STATS_UNKNOWN;
 	}
 	if (f->write_cache !=

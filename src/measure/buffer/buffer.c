@@ -96,7 +96,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl buffer_screen = {
 	.shows =
-		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,flush,fua_reads,fua_writes",
+		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,reads_pass_writes,flush,fua_reads,fua_writes",
 	.says =
 		(const struct clause[]){
 			{ "an SSD's cache cannot be distinguished from its flash by timing; try platter seek",

@@ -26,6 +26,8 @@ enum buffer_test {
 	BUFFER_VOLUME,       /* the stream that many streams of a part of a segment ago */
 	BUFFER_WRITE,        /* of blocks of len_bytes, the last of that many bytes since the cache was empty */
 	BUFFER_FLUSH,        /* after that many writes */
+	BUFFER_READ_BUSY,    /* the so-manieth while the write cache, which was full, is being emptied */
+	BUFFER_READ_IDLE,    /* the same when it is empty */
 	BUFFER_FUA_READ,     /* the same block again: from one completion to the next */
 	BUFFER_FUA_WRITE,    /* the same */
 	BUFFER_TESTS
@@ -174,6 +176,8 @@ struct buffer_found {
 	int write_cache, flush;    /* on: 1, off: 0, -1: not known; a flush waits for the media: the same */
 	int fua_reads, fua_writes; /* the media: 1, the buffer or cache: 0, -1: not known */
 	struct stats_estimate write_cache_bytes, emptying;
+	int passes;                                 /* reads do not wait until it is empty: the same */
+	struct stats_estimate read_busy, read_idle; /* ns */
 	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
 	uint64_t extent_low, extent_high;
 	double extent;

@@ -90,6 +90,12 @@ void buffer_report_found(struct result *res, const struct buffer_found *f)
 	                                      : "off");
 	result_estimate(res, "write_cache_bytes", "size of the write cache", UNIT_BYTES, &f->write_cache_bytes);
 	result_estimate(res, "emptying_writes_per_s", "emptying rate of the write cache", UNIT_PER_S, &f->emptying);
+	result_figure_text(res, "reads_pass_writes", "reads while the write cache empties",
+	                   f->passes < 0 ? NULL
+	                   : f->passes   ? "go between"
+	                                 : "wait until it is empty");
+	result_estimate(res, "read_while_emptying_ns", "a read while the write cache empties", UNIT_NS, &f->read_busy);
+	result_estimate(res, "read_at_rest_ns", "a read at rest", UNIT_NS, &f->read_idle);
 	result_figure_text(res, "flush", "a flush",
 	                   f->flush < 0 ? NULL
 	                   : f->flush   ? "waits for the media"

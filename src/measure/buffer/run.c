@@ -36,6 +36,8 @@ const char *const buffer_test_names[BUFFER_TESTS] = {
 	[BUFFER_VOLUME] = "volume",
 	[BUFFER_WRITE] = "write",
 	[BUFFER_FLUSH] = "flush",
+	[BUFFER_READ_BUSY] = "read while emptying",
+	[BUFFER_READ_IDLE] = "read at rest",
 	[BUFFER_FUA_READ] = "read with FUA",
 	[BUFFER_FUA_WRITE] = "write with FUA",
 };

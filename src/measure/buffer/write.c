@@ -14,6 +14,7 @@
 #define BEHIND       48 /* writes behind the knee: of them the rate of emptying */
 #define FLUSHES      8
 #define FLUSH_WRITES 8
+#define READS        24
 #define LEAST_TURN   0.25 /* of a revolution, that a write in one of thousands of places takes (a choice) */
 
 uint64_t buffer_next_place(struct buffer_io *io, uint64_t block)
@@ -30,17 +31,24 @@ void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t byt
 		             &(struct payload_id){ .seed = io->ses->seed, .sequence = slot, .len_bytes = bytes });
 }
 
-/* n writes of blocks at places that were not written before in this fill; then, or instead, a flush. ret_ns: of each.
+/*
+ * n writes of blocks at places that were not written before in this fill, or reads of places between those; then, or
+ * instead, a flush. ret_ns: of each.
  */
-static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, double *ret_ns, struct err *err)
+static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, bool flushes, double *ret_ns,
+                struct err *err)
 {
 	cleanup_free struct list_item *v = xcalloc(n + 1, sizeof(*v));
+	uint64_t places = io->write_bytes / (2 * block);
 
-	for (size_t i = 0; i < n; i++)
-		v[i] = (struct list_item){ .offset_bytes = buffer_next_place(io, block),
-			                   .len_bytes = (uint32_t)block,
-			                   .op = IO_WRITE };
-	io->written_bytes += n * block;
+	for (size_t i = 0; i < n; i++) {
+		bool is_read = op == IO_READ;
+		uint64_t at = is_read ? io->write_first + (2 * rng_below(&io->t.rng, places) + 1) * block
+		                      : buffer_next_place(io, block);
+
+		v[i] = (struct list_item){ .offset_bytes = at, .len_bytes = (uint32_t)block, .op = op };
+		io->written_bytes += is_read ? 0 : block;
+	}
 	v[n].op = IO_FLUSH;
 	return timed_list(&io->t, v, n + flushes, ret_ns, NULL, err);
 }
@@ -51,17 +59,28 @@ bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n)
 	       io->written_bytes + n * block <= buffer_most_written(io->write_bytes) && !buffer_is_over(io);
 }
 
+static int read_some(struct buffer_io *io, enum buffer_test test, uint64_t block, struct err *err)
+{
+	double ns[READS + 1];
+	int r = send(io, IO_READ, block, READS, false, ns, err);
+
+	for (size_t i = 0; r == 0 && i < READS; i++)
+		buffer_keep(io, test, i + 1, ns[i], block);
+	return r;
+}
+
 /* From empty until it is full, or there is no room any more. */
 static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 {
 	struct buffer_knee knee = { .behind = 0 };
 	double ns[BATCH];
 	uint64_t at = 0;
-	int r = send(io, block, 0, true, ns, err);
+	bool is_full;
+	int r = send(io, IO_WRITE, block, 0, true, ns, err);
 
 	io->filled = 0;
 	while (r == 0 && buffer_has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
-		r = send(io, block, BATCH, false, ns, err);
+		r = send(io, IO_WRITE, block, BATCH, false, ns, err);
 		for (size_t i = 0; r == 0 && i < BATCH; i++)
 			buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block);
 		buffer_knee_of(&io->samples, &io->cond, block, &knee);
@@ -69,13 +88,15 @@ static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 		if (!knee.is_cached)
 			break;
 	}
+	is_full = knee.behind >= BEHIND;
+	if (r == 0 && is_full)
+		r = read_some(io, BUFFER_READ_BUSY, block, err);
 	if (r == 0)
-		r = send(io, block, 0, true, ns, err);
+		r = send(io, IO_WRITE, block, 0, true, ns, err);
 	/* A flush that may be a lie leaves them there: then the media get the time that they may need at most. */
-	if (r == 0 && knee.is_cached && knee.behind < BEHIND &&
-	    ns[0] < LEAST_TURN * (double)io->filled * io->cond.period_ns)
+	if (r == 0 && knee.is_cached && !is_full && ns[0] < LEAST_TURN * (double)io->filled * io->cond.period_ns)
 		r = buffer_rest(io, (uint64_t)((double)io->filled * io->cond.period_ns), io->write_first + block, err);
-	return r;
+	return r == 0 && is_full ? read_some(io, BUFFER_READ_IDLE, block, err) : r;
 }
 
 static int flush(struct buffer_io *io, uint64_t block, struct err *err)
@@ -85,7 +106,7 @@ static int flush(struct buffer_io *io, uint64_t block, struct err *err)
 
 	io->filled = 0;
 	for (int k = 0; r == 0 && k < FLUSHES && buffer_has_room(io, block, FLUSH_WRITES); k++) {
-		r = send(io, block, FLUSH_WRITES, true, ns, err);
+		r = send(io, IO_WRITE, block, FLUSH_WRITES, true, ns, err);
 		if (r == 0)
 			buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block);
 	}
