@@ -50,6 +50,8 @@ static const struct {
 	{ "yields", FIGURE_OF_RUN, 0 },
 	{ "files_hit", FIGURE_OF_RUN, 0 },
 	{ "held_s", FIGURE_OF_RUN, 0 },
+	{ "by_head_ratio", FIGURE_OF_RUN, 0 },
+	{ "bad_head", FIGURE_EXACT, 0 },
 	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },
 	{ "again_s", FIGURE_OF_RUN, 0 },

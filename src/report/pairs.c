@@ -87,6 +87,7 @@ static const struct curve_decl curve_decls[] = {
 	{ "seek", "spans", { "anchor", "span_bytes" }, NULL, "mean_ns", "low", "high" },
 	{ "seek", "curve", { "distance_bytes" }, NULL, "seek_ns", "low", "high" },
 	{ "seek", "queue", { "depth" }, NULL, "iops", "low", "high" },
+	{ "surface", "by_head", { "surface" }, NULL, "revolutions_lost", "low", "high" },
 	{ "cache",
 	  "matrix",
 	  { "mode", "operation", "file_bytes", "record_bytes" },

@@ -138,6 +138,7 @@ for option in report-html report-csv report-json compare-json; do
 done
 cmp -s in.json own/own.json || fail "the document was changed"
 run 3 report "$dir/own" --json="$dir/own/own.json"
+run 3 surface --dry-run --geometry=in.json --json=in.json "$file"
 
 # Two names of one file.
 ln in2.json twin.json

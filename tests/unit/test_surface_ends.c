@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early.
+ * `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early,
+ * and states that lie.
  */
 #include "test.h"
+
+#include <jansson.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "folder.h"
@@ -436,4 +440,123 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 		}
 	}
 	assert_true(skipped == 0.0);
+}
+
+/* ---- states that lie ---- */
+
+static void set(json_t *doc, const char *figure, double value)
+{
+	assert_int_equal(json_object_set_new(json_object_get(doc, "figures"), figure, json_real(value)), 0);
+}
+
+static void add_row(json_t *doc, double offset, double length, double error)
+{
+	json_t *slow = json_object_get(json_object_get(doc, "tables"), "slow"), *row = json_array(), *column;
+	size_t i;
+
+	json_array_foreach(json_object_get(slow, "columns"), i, column)
+	{
+		const char *key = json_string_value(json_object_get(column, "key"));
+
+		assert_int_equal(json_array_append_new(row, !strcmp(key, "kind")           ? json_string("pending")
+		                                            : !strcmp(key, "offset_bytes") ? json_real(offset)
+		                                            : !strcmp(key, "length_bytes") ? json_real(length)
+		                                            : !strcmp(key, "error")        ? json_real(error)
+		                                                                           : json_integer(1)),
+		                 0);
+	}
+	assert_int_equal(json_array_append_new(json_object_get(slow, "rows"), row), 0);
+}
+
+static void lie(json_t *doc, int which)
+{
+	json_t *map = json_object_get(json_object_get(json_object_get(doc, "tables"), "map"), "rows");
+	json_t *targets = json_object_get(doc, "targets");
+
+	switch (which) {
+	case 1: /* beyond the end */
+		set(doc, "scanned_to_bytes", 8e12);
+		return;
+	case 2: /* at the end, with cells that are not */
+		set(doc, "scanned_to_bytes", 2e9);
+		return;
+	case 3:
+		set(doc, "scanned_to_bytes", 2e9);
+		set(doc, "scanned_bytes", 2e9);
+		return;
+	case 4:
+		add_row(doc, 9e12, 4096, -5);
+		return;
+	case 5:
+		add_row(doc, 4096, 8e12, -5);
+		return;
+	case 6: /* overlap */
+		add_row(doc, 4096, 8192, -5);
+		add_row(doc, 8192, 8192, -5);
+		return;
+	case 7:
+		add_row(doc, 4096, 0, -5);
+		return;
+	case 8:
+		assert_int_equal(json_array_clear(map), 0);
+		return;
+	case 9:
+		assert_int_equal(json_object_set_new(json_array_get(targets, 0), "size_bytes", json_integer(1 << 30)),
+		                 0);
+		return;
+	case 10:
+		set(doc, "first_bytes", 4096);
+		return;
+	case 11: /* the other disk in the dock */
+		assert_int_equal(json_object_set_new(json_array_get(targets, 0), "serial", json_string("WD-X1")), 0);
+		return;
+	default: /* a longer request than any: is not read again */
+		add_row(doc, 4096, 1u << 28, 0);
+	}
+}
+
+TEST(a_state_that_no_scan_can_have_come_to_is_refused)
+{
+	FOLDER(dir);
+	const char *path = textf("%s/state", dir.path);
+	const char *words = textf("--range=-2GB --without=files --resume --state=%s sda", path);
+
+	for (int which = 0; which < 13; which++) {
+		struct sim_run run;
+		json_t *doc;
+		PROFILE(p, "modern-4tb");
+
+		run = run_on(&p, textf("--time=8s %s", words));
+		assert_true(sim_figure(&run, "scanned_bytes") > 0 && sim_figure(&run, "scanned_ratio") < 1);
+		sim_run_end(&run);
+		doc = json_load_file(path, 0, NULL);
+		assert_non_null(doc);
+		if (which)
+			lie(doc, which);
+		assert_int_equal(json_dump_file(doc, path, JSON_INDENT(1)), 0);
+		json_decref(doc);
+		run = run_for(&measure_surface, &p, words);
+		if (sim_run(&run) != (which % 12 ? -EINVAL : 0))
+			fail_msg("lie %d: %s", which, run.err.text);
+		if (which % 12 == 0)
+			assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
+		sim_run_end(&run);
+		(void)unlink(path);
+	}
+}
+
+TEST(a_state_that_is_no_regular_file_is_refused_at_once)
+{
+	FOLDER(dir);
+	PROFILE(p, "modern-4tb");
+	const char *path = textf("%s/state", dir.path);
+	cleanup_run struct sim_run run =
+		run_for(&measure_surface, &p, textf("--range=-2GB --resume --state=%s sda", path));
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(sim_run(&run), -EINVAL);
+	sim_run_done(&run);
+	(void)unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(sim_run(&run), -EINVAL);
 }

@@ -60,7 +60,7 @@ static const struct measure_table geometry_tables[] = {
 	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", geo_angle_fields },
-	{ "heads", "Which surface bytes are on", geo_head_fields },
+	HEADS_TABLE,
 	{ "defects", "Sectors and tracks without data", geo_defect_fields },
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },

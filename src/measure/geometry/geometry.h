@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "measure/shared/heads.h"
 #include "measure/shared/timed.h"
 
 extern const struct measure measure_geometry; /* runs itself again */

@@ -25,21 +25,6 @@
 
 /* ---- which surface bytes are on ---- */
 
-/* Bytes on one surface; the same comes that many times over, each every_bytes further on. What is in no row is not
- * known for certain. */
-struct head_row {
-	uint64_t first_byte, length_bytes, surface, times, every_bytes;
-};
-
-const struct field geo_head_fields[] = {
-	FIELD_U64(struct head_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
-	FIELD_U64(struct head_row, length_bytes, UNIT_BYTES, "length", .detail = true),
-	FIELD_U64(struct head_row, surface, UNIT_COUNT, "surface", .detail = true),
-	FIELD_U64(struct head_row, times, UNIT_COUNT, "times", .detail = true),
-	FIELD_U64(struct head_row, every_bytes, UNIT_BYTES, "every", .detail = true),
-	FIELD_END,
-};
-
 struct stretch {
 	uint64_t first, end; /* sectors */
 	uint32_t head;
@@ -60,7 +45,7 @@ static void flush(struct teller *l)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->turn[i].head != NOWHERE)
 			result_row(l->t,
-			           &(struct head_row){
+			           &(struct heads_row){
 					   .first_byte = l->turn[i].first * l->sector_bytes,
 					   .length_bytes = (l->turn[i].end - l->turn[i].first) * l->sector_bytes,
 					   .surface = l->turn[i].head,
@@ -124,7 +109,7 @@ static void head_rows(const struct geo_map *m)
 	const struct geo_fit *fit = m->layout->fit;
 	struct teller l = { .o = m->o, .head = m->head, .sector_bytes = m->w->g->t.block_bytes };
 
-	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", geo_head_fields);
+	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
 	for (size_t i = 0; i < fit->n; i++)
 		if (m->is_sure[i])
 			report_zone(&l, &fit->zone[i],

@@ -6,7 +6,7 @@
 
 /* ---- sequence.c ---- */
 
-#define GEO_HEADS     32  /* no drive was ever built with more */
+#define GEO_HEADS     HEADS_MOST
 #define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 
 #define GEO_RANK_TRACKS 40000 /* the first that many are enough for ranking */

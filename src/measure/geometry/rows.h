@@ -41,7 +41,7 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 /* What is missing, as far as that is sure. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
-extern const struct field geo_head_fields[], geo_defect_fields[];
+extern const struct field geo_defect_fields[];
 
 #define GEO_DEFECTS_PART                                                                     \
 	0.012 /* of the budget: for a second look at the ends of tracks that lack something; \

@@ -28,6 +28,8 @@ const struct opt surface_opts[] = {
 	OPT_U64(P, depth, "depth", 0, "N", "4", "requests in flight", .min = 1, .max = 32),
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute",
 	        .writes = OUTFILE_STATE),
+	OPT_STR(P, geometry, "geometry", 0, "FILE", NULL,
+	        "report by head: what platter geometry --json saved of this disk", .reads = true, .is_aside = true),
 	OPT_FLAG(P, verify, "verify-command", 0, "let the disk read by itself and transfer nothing (SCSI, ATA)"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says", .is_aside = true),
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after this time; --resume goes on"),

@@ -95,6 +95,8 @@ const struct measure_table surface_tables[] = {
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
 	{ "wrong", "What is not as it was written", surface_wrong_fields },
+	{ "by_head", "By head", surface_head_fields },
+	{ "by_head_place", "By head and place", surface_head_place_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -359,6 +361,7 @@ void surface_report(struct surface_run *run)
 	result_figure(res, "again_s", "second readings took", UNIT_S,
 	              (double)(run->again.spent_ns[AGAIN_OF_SLOW] + run->again.spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
 	              0);
+	surface_heads_report(run);
 	surface_burn_report(run, &surface_tables[SURFACE_TABLE_WRONG]);
 }
 

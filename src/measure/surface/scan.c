@@ -14,7 +14,7 @@
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
-#define BLOCK_SHORT      (16u << 10) /* where places are few */
+#define BLOCK_SHORT      (16u << 10) /* by head, and where places are few: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
 #define ALIKE            1.08        /* times what it takes from the buffer: the medium costs the drive a little more */
 
@@ -120,6 +120,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 		c->failed_bytes += fresh;
 		run->done.failed++;
 		*(is_later ? &run->again.spent_ns[AGAIN_OF_SKIPPED] : &run->later.failed_ns) += q->time_ns;
+		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
 	while (k < SURFACE_CLASSES - 1 && q->time_ns >= surface_class_ns[k])
@@ -128,6 +129,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	c->busy_ns += (uint64_t)((double)q->time_ns * ((double)fresh / q->len_bytes));
 	if (q->is_lead)
 		return;
+	surface_heads_count(run, offset, q->len_bytes, q->time_ns, expected_ns, false);
 	c->worst_ns = q->time_ns > c->worst_ns ? q->time_ns : c->worst_ns;
 	run->done.worst_ns = q->time_ns > run->done.worst_ns ? q->time_ns : run->done.worst_ns;
 	if (is_slow)
@@ -337,8 +339,9 @@ static void tune(struct surface_run *run)
 	uint32_t block = run->range.block_bytes;
 
 	run->is_tuned = true;
-	while (block / 2 >= (has_few_places(run, block) ? BLOCK_SHORT : BLOCK_LEAST) &&
-	       block / 2 % run->range.unit_bytes == 0 && (double)block > run->done.bytes_per_s * 1e-9 * turn_ns)
+	while (block / 2 >= (run->heads || has_few_places(run, block) ? BLOCK_SHORT : BLOCK_LEAST) &&
+	       block / 2 % run->range.unit_bytes == 0 &&
+	       (double)block > fmin(run->done.bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
 		block /= 2;
 	if (block != run->range.block_bytes)
 		memset(&run->base, 0, sizeof(run->base));

@@ -122,6 +122,7 @@ static bool take(struct surface_run *run, const struct result *state)
 	surface_take_counts(run, state);
 	run->done.scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
 	surface_take_tables(run, state);
+	surface_heads_take(run, state);
 	return !run->burn || surface_burn_take(run, state, &surface_tables[SURFACE_TABLE_WRONG]);
 }
 

@@ -44,6 +44,13 @@ static const struct {
 	PLOT("lost", "step", "Revolutions lost by place", "map", "first_byte", "revolutions_lost",
 	     "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.", NULL,
 	     .marks = "slow:offset_bytes"),
+	PLOT("heads", "bars", "Revolutions lost by head", "by_head", "surface", "revolutions_lost",
+	     "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.", NULL,
+	     .low = "low", .high = "high"),
+	PLOT("heads-places", "line", "Revolutions lost by head and place", "by_head_place", "first_byte",
+	     "revolutions_lost",
+	     "A bad head loses all over the disk; a line that rises at one place only is damage there.", NULL,
+	     .series = "surface"),
 };
 
 /* Of nothing there is no picture. */
@@ -59,7 +66,8 @@ static void declare_plots(const struct surface_run *run)
 
 		if (is_flat)
 			plot.see = plots[i].flat_see;
-		if (plot.see && (strcmp(plot.name, "write-rate") != 0 || run->burn))
+		if (plot.see && (strcmp(plot.name, "write-rate") != 0 || run->burn) &&
+		    (strncmp(plot.table, "by_head", 7) != 0 || run->heads))
 			result_plot(res, &plot);
 	}
 }
@@ -88,7 +96,8 @@ static int run_init(struct surface_run *run, struct err *err)
 	run->is_tuned = run->p->block_bytes != 0;
 	run->begun.start_ns = surface_now(run);
 	run->blind.buffer_ns = -1.0;
-	if (run->p->rewrite)
+	r = surface_heads_open(run, err);
+	if (r == 0 && run->p->rewrite)
 		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
 	if (r == 0 && run->p->write)
 		surface_burn_open(run);
@@ -137,6 +146,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	if (run->eng)
 		surface_report_ending(run);
 	surface_burn_judge(run);
+	surface_heads_say(run);
 	if (r == 0 && run->journal && !surface_is_unfinished(run) && !session_is_over(ses))
 		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
 	if (r == 0)
@@ -146,6 +156,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	rewrite_close(run->journal);
 	engine_close(run->eng);
 	engine_close(run->verifier);
+	surface_heads_close(run);
 	surface_burn_close(run);
 	surface_failures_done(&run->failures);
 	surface_failures_done(&run->later.skipped);
@@ -155,11 +166,11 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-#define FINDINGS 9 /* clauses, of which none is said where nothing was found */
+#define FINDINGS 10 /* clauses, of which none is said where nothing was found */
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,always_places,revolutions_lost_per_gb,worst_ns,files_hit,#wrong,#slow,#contents,#classes",
+		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,always_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#wrong,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "nothing was scanned", .because = "nothing-scanned", .is_open = true },
@@ -187,6 +198,7 @@ static const struct screen_decl surface_screen = {
 			{ "{skipped_bytes} not read, as reads before it failed and took long",
 	                  .if_any = "skipped_bytes" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
+			{ "head {bad_head} loses revolutions wherever it reads", .because = "one-head" },
 			{ "no place in {scanned_bytes@scanned_ratio} is unreadable or stays slow",
 	                  .if_none = "unscanned_bytes", .instead_of = FINDINGS },
 			{ "no bad or slow place in {scanned_bytes@scanned_ratio} so far", .if_any = "unscanned_bytes",

@@ -3,9 +3,9 @@
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer
  * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; skip.c: what is left
  * for later; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that
- * and what is slow, in lists; reading.c, again.c: that once more, later and otherwise cut, down to the sector;
- * report.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c: what lies there;
- * writing.h: --write; sample.h: parts of the disk; surface.c: the run.
+ * and what is slow, in lists; reading.c, again.c: that once more, later and otherwise cut, down to the sector; heads.c:
+ * the same by head; report.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c:
+ * what lies there; writing.h: --write; sample.h: parts of the disk; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
  * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
@@ -22,7 +22,7 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns;
-	const char *range, *state, *mapfile, *journal, *hours;
+	const char *range, *state, *mapfile, *journal, *geometry, *hours;
 	uint64_t rate;
 	double share, max_celsius;
 	bool resume, idle, verify, rewrite, recheck_all, write, sample;
@@ -66,7 +66,8 @@ struct surface_run {
 	struct surface_base base;
 	struct surface_blind blind;
 	struct surface_cell cells[SURFACE_CELLS];
-	struct surface_burn *burn; /* --write, else NULL */
+	struct surface_heads *heads; /* --geometry, else NULL */
+	struct surface_burn *burn;   /* --write, else NULL */
 	struct surface_failures failures;
 	struct surface_later later;
 	struct surface_lists lists;
@@ -206,6 +207,21 @@ extern const struct field surface_refresh_fields[];
 struct rewrite_journal;
 int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,
                     struct err *err);
+
+/* ---- heads.c: --geometry ---- */
+
+extern const struct field surface_head_fields[], surface_head_place_fields[];
+/* 0, or negative errno and a sentence. */
+int surface_heads_open(struct surface_run *run, struct err *err);
+void surface_heads_close(struct surface_run *run);
+/* So long at most should a request be, that many lie on one surface. */
+double surface_heads_block(const struct surface_run *run);
+/* A request that was not delayed by ourselves. */
+void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len, uint64_t time_ns, double expected_ns,
+                         bool is_error);
+void surface_heads_report(struct surface_run *run);
+void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was reported last */
+void surface_heads_take(struct surface_run *run, const struct result *state);
 
 /* ---- contents.c ---- */
 
