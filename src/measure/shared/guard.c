@@ -45,7 +45,7 @@ int guard_look(const struct rewrite_journal *j, struct err *err)
 	return 0;
 }
 
-int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err)
+int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err)
 {
 	int r = guard_look(j, err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Between the files of --rewrite: journalfile.c (the bytes), whose.c (of which device), guard.c (who else writes),
- * putback.c. Not a door.
+ * mover.c, putback.c. Not a door.
  */
 #pragma once
 
@@ -80,3 +80,5 @@ int journal_write(int fd, const void *data, size_t len, off_t at);
 void guard_begin(struct rewrite_journal *j);
 /* -EBUSY and a sentence: somebody else has written since. */
 int guard_look(const struct rewrite_journal *j, struct err *err);
+/* The same, and that many bytes more are ours. Before each write. */
+int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);

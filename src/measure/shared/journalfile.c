@@ -497,7 +497,7 @@ int rewrite_fetch(struct rewrite_journal *j, uint64_t offset_bytes, void *buf, s
 		r = journal_get(j, i, j->last, err);
 	}
 	if (r == 0)
-		r = rewrite_allow(j, len, err);
+		r = guard_allow(j, len, err);
 	if (r < 0)
 		return r;
 	j->last_index = i;

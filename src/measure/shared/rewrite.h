@@ -46,8 +46,8 @@ const char *rewrite_path(const struct rewrite_journal *j);
 /* Notes a place, durably. After 0 it may be written to the device. */
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err);
 /*
- * Before each write of that many bytes (guard.c): -EBUSY and a sentence when somebody else has written to the device
- * since the run began.
+ * Before each write of that many bytes: -EBUSY and a sentence when somebody else has written to the device since the
+ * run began.
  */
 int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* All is safe on the device: forgets it, durably. */

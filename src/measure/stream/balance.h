@@ -41,7 +41,7 @@ struct balance {
 	struct balance_lane *lanes;
 };
 
-/* All lanes are without work at first. */
+/* false: out of memory. All lanes are without work at first. */
 void balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, uint64_t start_ns, uint64_t until_ns);
 void balance_free(struct balance *b);
 /* A lane got a block that existed at exist_ns. */

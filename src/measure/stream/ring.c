@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/xalloc.h"
-
 #define NS_PER_S_128 ((unsigned __int128)1000000000)
 
 void ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
@@ -17,7 +15,7 @@ void ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, 
 		.t0_ns = t0_ns,
 		.last_ns = t0_ns,
 		.blocks_max = blocks_max,
-		.arrival = xcalloc(places, sizeof(uint64_t)),
+		.arrival = calloc(places, sizeof(uint64_t)),
 	};
 }
 
@@ -67,8 +65,14 @@ static void note_peaks(struct ring *r, uint64_t now_ns)
 {
 	unsigned __int128 full = occupied(r, now_ns), owed = due(r, now_ns) - r->done_bytes - r->lost_bytes;
 
-	r->peak_bytes = full > r->peak_bytes ? full : r->peak_bytes;
-	r->endless_peak_bytes = owed > r->endless_peak_bytes ? owed : r->endless_peak_bytes;
+	if (full > r->peak_bytes) {
+		r->peak_bytes = full;
+		r->peak_at_ns = now_ns - r->t0_ns;
+	}
+	if (owed > r->endless_peak_bytes) {
+		r->endless_peak_bytes = owed;
+		r->endless_peak_at_ns = now_ns - r->t0_ns;
+	}
 }
 
 static void drop(struct ring *r, uint64_t begin_ns)

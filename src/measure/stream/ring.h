@@ -37,6 +37,7 @@ struct ring {
 	uint64_t done_bytes, lost_bytes; /* completed well; taken but failed */
 	uint64_t dropped_bytes;
 	unsigned __int128 peak_bytes, endless_peak_bytes;
+	uint64_t peak_at_ns, endless_peak_at_ns;
 	struct ring_event events[RING_EVENTS_MAX];
 	uint64_t nevents; /* all that were; the first RING_EVENTS_MAX are kept */
 	bool is_dropping;
@@ -44,7 +45,7 @@ struct ring {
 	uint64_t *arrival; /* places entries, by number of the taken block modulo places */
 };
 
-/* rate > 0, block > 0, places > 0. */
+/* rate > 0, block > 0, places > 0. false: out of memory. */
 void ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
                uint64_t blocks_max);
 void ring_done(struct ring *r);
