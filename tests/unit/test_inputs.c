@@ -137,9 +137,13 @@ static uint8_t *make_journal(size_t n, char *ret_name, size_t *ret_len)
 	assert_int_equal(rewrite_open(&j, dir, &disk, NULL), 0);
 	j->ses = &ses;
 	journal_list(j, places, n);
+	j->h.nbeside = 2;
+	j->h.beside[0] = (struct journal_beside){ PLACE, 1 };
+	j->h.beside[1] = (struct journal_beside){ 4 * PLACE, 2 };
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(journal_put(j, i, data, NULL), 0);
 	assert_int_equal(journal_note(j, NULL), 0);
+	assert_int_equal(journal_fly(j, n - 1, NULL), 0);
 	assert_int_equal(fstat(j->fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_non_null(bytes);
@@ -154,7 +158,8 @@ static uint8_t *make_journal(size_t n, char *ret_name, size_t *ret_len)
 static uint64_t odd_number(struct rng *rng)
 {
 	static const uint64_t odd[] = {
-		0, 1, 2, PLACE - 1, PLACE, SIZE_BYTES, UINT32_MAX, 1u << 26, UINT64_MAX, 1ull << 63, UINT64_MAX - PLACE
+		0,        1,          2,          PLACE - 1,          PLACE,         SIZE_BYTES, UINT32_MAX,
+		1u << 26, UINT64_MAX, 1ull << 63, UINT64_MAX - PLACE, BESIDE_MAX + 1
 	};
 
 	return rng_below(rng, 3) ? odd[rng_below(rng, ARRAY_LEN(odd))] : rng_u64(rng);
@@ -164,7 +169,7 @@ static uint64_t odd_number(struct rng *rng)
 static size_t change(struct rng *rng, uint8_t *bytes, size_t len, size_t n)
 {
 	struct journal_header *h = (struct journal_header *)(void *)bytes;
-	struct journal_entry *list = (struct journal_entry *)(void *)(bytes + HEADER_BYTES);
+	struct journal_entry *list = (struct journal_entry *)(void *)(bytes + (size_t)3 * HEADER_BYTES);
 
 	for (size_t i = 1 + (size_t)rng_below(rng, 4); i > 0; i--)
 		switch (rng_below(rng, 5)) {
@@ -190,7 +195,7 @@ static size_t change(struct rng *rng, uint8_t *bytes, size_t len, size_t n)
 	if (rng_below(rng, 4)) {
 		size_t bytes_of = h->nplaces < n ? h->nplaces * sizeof(*list) : n * sizeof(*list);
 
-		memcpy(h->magic, "PLTRRWJ5", sizeof(h->magic));
+		memcpy(h->magic, "PLTRRWJ4", sizeof(h->magic));
 		h->list_hash = payload_hash(list, bytes_of);
 		h->state = 1;
 		h->header_hash = payload_hash(h, offsetof(struct journal_header, header_hash));
@@ -211,6 +216,7 @@ static void look_at(struct rewrite_journal *j, size_t len)
 	uint8_t *data;
 
 	assert_true(j->h.nplaces >= 1 && j->h.nplaces * sizeof(*j->list) <= len && j->most_bytes <= len);
+	assert_true(j->h.nbeside <= BESIDE_MAX);
 	assert_true(is_ended(of->serial, sizeof(of->serial)) && is_ended(of->wwn, sizeof(of->wwn)) &&
 	            is_ended(of->model, sizeof(of->model)) && is_ended(of->vendor, sizeof(of->vendor)) &&
 	            is_ended(of->uuid, sizeof(of->uuid)) && is_ended(of->part_uuid, sizeof(of->part_uuid)) &&
@@ -230,6 +236,8 @@ static void look_at(struct rewrite_journal *j, size_t len)
 	for (size_t i = 0; i < j->h.nplaces; i++)
 		assert_true(j->list[i].place.len_bytes <= SIZE_BYTES &&
 		            j->list[i].place.offset_bytes <= SIZE_BYTES - j->list[i].place.len_bytes);
+	for (size_t i = 0; i < j->h.nbeside; i++)
+		assert_true(j->h.beside[i].offset_bytes <= SIZE_BYTES - BESIDE_BYTES);
 }
 
 TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)

@@ -133,7 +133,7 @@ static void read_journal(struct journal_header *h, struct journal_entry *e)
 	assert_int_equal(look(false, path, sizeof(path)), 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(pread(fd, h, sizeof(*h), 0), sizeof(*h));
-	assert_int_equal(pread(fd, e, sizeof(*e), HEADER_BYTES), sizeof(*e));
+	assert_int_equal(pread(fd, e, sizeof(*e), (off_t)3 * HEADER_BYTES), sizeof(*e));
 	assert_int_equal(h->nplaces, 1);
 }
 
@@ -215,10 +215,9 @@ TEST(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way)
 	bool is_found;
 
 	p = interrupt("sda1", 0, PART_BYTES);
-	asks_for_consent_and_then_brings_back("sda", PART_FIRST + p.offset_bytes + 4096, 1024,
-	                                      "torn by a power failure");
+	asks_for_consent_and_then_brings_back("sda", PART_FIRST + p.offset_bytes + 4096, 1024, "block that was being");
 	p = interrupt("sda", PART_FIRST, PART_FIRST + PART_BYTES);
-	asks_for_consent_and_then_brings_back("sda1", p.offset_bytes + 4096, 1024, "torn by a power failure");
+	asks_for_consent_and_then_brings_back("sda1", p.offset_bytes + 4096, 1024, "block that was being");
 	(void)interrupt("sda", PART_FIRST + PART_BYTES, SIZE_BYTES); /* which is nothing to the partition */
 	world_new(&w, 0, NULL, "start-2");
 	assert_int_equal(run(&w, &measure_recover, NAMED, "sda1", NULL, &err, &is_found), 0);
@@ -286,7 +285,7 @@ TEST(another_disk_of_the_same_serial_is_not_written)
 		world_new(&w, 0, i ? &bad : NULL, "start-2");
 		disk_set_store(sim_model(w.sd), &store);
 		assert_int_equal(run(&w, &measure_recover, NAMED, "sda", NULL, &err, &is_found), -EUCLEAN);
-		assert_non_null(strstr(err.text, "Most of what lies there differs"));
+		assert_non_null(strstr(err.text, "Most of what lies there and beside it differs"));
 		assert_int_equal(writes, 0);
 		assert_int_equal(left(), 1);
 		sim_free(w.sim);

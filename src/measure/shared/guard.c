@@ -52,3 +52,15 @@ int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err)
 	j->own_bytes += r == 0 ? bytes : 0;
 	return r;
 }
+
+bool guard_is_untouched(const struct rewrite_journal *j)
+{
+	struct device_written now;
+
+	if (!count(j, &now))
+		return false;
+	for (size_t i = 0; i < now.n; i++)
+		if (now.v[i].bytes)
+			return false;
+	return true;
+}

@@ -8,6 +8,12 @@
 #include "measure/shared/rewrite.h"
 
 #define HEADER_BYTES 4096
+#define BESIDE_MAX   48
+#define BESIDE_BYTES 4096
+
+struct journal_beside { /* a block that the rewrite does not touch */
+	uint64_t offset_bytes, hash;
+};
 
 struct journal_identity {
 	char serial[256], wwn[288], model[64], vendor[32], uuid[160], part_uuid[64], disk[64], path[256];
@@ -21,6 +27,10 @@ struct journal_header { /* little-endian machines write, little-endian machines 
 	uint64_t nplaces, data_bytes, list_hash;
 	char when[32], boot_id[BOOT_ID_BYTES];
 	struct journal_identity of;
+	uint64_t
+		written_bytes; /* by anybody since the device came up, by the kernel's counter; UINT64_MAX: not known */
+	uint64_t nbeside;
+	struct journal_beside beside[BESIDE_MAX];
 	uint64_t header_hash; /* of all before it */
 };
 
@@ -29,12 +39,21 @@ struct journal_entry { /* of the list in the file */
 	uint64_t at, hash; /* where its bytes are in the file, and theirs */
 };
 
+struct journal_flight {    /* two slots, written by turns: one of them is whole at any time */
+	uint64_t of;       /* header_hash of its header */
+	uint64_t sequence; /* the greater one counts */
+	uint64_t end;      /* places before it, of the list, may be being written */
+	uint64_t hash;
+};
+
 struct rewrite_journal {
 	int fd, dir_fd;
-	bool is_pending; /* of an earlier run, or the one in work */
+	bool is_pending;   /* of an earlier run, or the one in work */
+	bool is_uncertain; /* nothing shows that the pending places are of this very device */
 	char name[320];
 	char path[720];
 	struct journal_header h;
+	struct journal_flight flight;
 	struct journal_entry *list; /* h.nplaces of them */
 	bool *is_used;              /* of many places: it was given out by rewrite_fetch() */
 	uint8_t *last;              /* and the last one that was */
@@ -45,6 +64,7 @@ struct rewrite_journal {
 	size_t target;
 	struct device_written began; /* n 0: nothing counts there */
 	uint64_t own_bytes;          /* given to the device since */
+	size_t nanchors;             /* of h.beside: read once */
 };
 
 /* ---- whose.c ---- */
@@ -69,6 +89,8 @@ int journal_reserve(struct rewrite_journal *j, struct err *err);
 int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct err *err);
 /* All bytes are there: from here on they may be written to the device. */
 int journal_note(struct rewrite_journal *j, struct err *err);
+/* Place i is written next. */
+int journal_fly(struct rewrite_journal *j, size_t i, struct err *err);
 /* Two files beside it, made new: what was there and what is there now, byte N of the device in byte N. */
 int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path, size_t len, struct err *err);
 /* The bytes of a place, as they were noted: or an error. */
@@ -82,3 +104,5 @@ void guard_begin(struct rewrite_journal *j);
 int guard_look(const struct rewrite_journal *j, struct err *err);
 /* The same, and that many bytes more are ours. Before each write. */
 int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
+/* Has nobody written since the device came up? Before our own first write; false also where nothing counts. */
+bool guard_is_untouched(const struct rewrite_journal *j);

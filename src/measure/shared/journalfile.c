@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: a header of 4096 bytes (magic, version, identity, state, hashes), the list of places, then their bytes. One
- * place is written together with header and list, and synced once: if its hash does not fit it was not noted, and then
- * not written to the device either. Of many the bytes are synced before header and list are.
+ * The file: a header of 4096 bytes (magic, version, identity, state, hashes), two blocks that say by turns what is in
+ * flight, the list of places, then their bytes. One place is written together with header and list, and synced once: if
+ * its hash does not fit it was not noted, and then not written to the device either. Of many the bytes are synced
+ * before header and list are.
  */
 #include "base/xalloc.h"
 #include "measure/shared/journal.h"
@@ -22,8 +23,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define MAGIC      "PLTRRWJ5" /* the last one counts changes of the header */
+#define MAGIC      "PLTRRWJ4" /* the last one counts changes of the header */
+#define SLOTS      2          /* of what is in flight, behind the header */
 #define PLACES_MAX (1u << 26)
+#define AHEAD      256 /* places that are noted to be in flight at once: one fdatasync() for that many writes */
 
 enum journal_state { JOURNAL_CLEAR = 0, JOURNAL_PENDING = 1 };
 
@@ -55,10 +58,12 @@ static int make_dir(const char *dir, struct err *err)
 
 /* ---- the list and the bytes ---- */
 
+#define LIST_AT ((1 + SLOTS) * HEADER_BYTES)
+
 /* Bytes before the first place's. */
 static uint64_t head_bytes(uint64_t nplaces)
 {
-	return HEADER_BYTES + (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
+	return LIST_AT + (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
 }
 
 static void make_list(struct rewrite_journal *j, uint64_t n)
@@ -128,7 +133,7 @@ static void load_list(struct rewrite_journal *j, const struct journal_header *h,
 	if (!is_in_file(j, h))
 		return;
 	make_list(j, h->nplaces);
-	if (pread(j->fd, j->list, bytes, HEADER_BYTES) != (ssize_t)bytes ||
+	if (pread(j->fd, j->list, bytes, (off_t)LIST_AT) != (ssize_t)bytes ||
 	    payload_hash(j->list, bytes) != h->list_hash || !is_list_whole(j, h))
 		return;
 	for (uint64_t i = 0; i < h->nplaces; i++)
@@ -138,6 +143,24 @@ static void load_list(struct rewrite_journal *j, const struct journal_header *h,
 		return;
 	data = xmust(malloc(j->most_bytes));
 	*ret_is_there = journal_get(j, 0, data, NULL) == 0;
+}
+
+static uint64_t flight_hash(const struct journal_flight *f)
+{
+	return payload_hash(f, offsetof(struct journal_flight, hash));
+}
+
+/* Without a whole slot everything is in flight where one place is, and nothing where there are many. */
+static void load_flight(struct rewrite_journal *j)
+{
+	j->flight = (struct journal_flight){ .end = j->h.nplaces == 1 };
+	for (int i = 0; i < SLOTS; i++) {
+		struct journal_flight f;
+
+		if (pread(j->fd, &f, sizeof(f), (1 + i) * HEADER_BYTES) == (ssize_t)sizeof(f) &&
+		    f.hash == flight_hash(&f) && f.of == j->h.header_hash && f.sequence > j->flight.sequence)
+			j->flight = f;
+	}
 }
 
 static bool read_header(const uint8_t block[HEADER_BYTES], struct journal_header *h)
@@ -151,7 +174,7 @@ static bool read_header(const uint8_t block[HEADER_BYTES], struct journal_header
 	h->of.wwn[sizeof(h->of.wwn) - 1] = h->of.vendor[sizeof(h->of.vendor) - 1] = '\0';
 	h->of.uuid[sizeof(h->of.uuid) - 1] = h->of.part_uuid[sizeof(h->of.part_uuid) - 1] = '\0';
 	h->of.disk[sizeof(h->of.disk) - 1] = h->of.path[sizeof(h->of.path) - 1] = '\0';
-	return h->state == JOURNAL_PENDING && h->nplaces && h->nplaces <= PLACES_MAX;
+	return h->state == JOURNAL_PENDING && h->nplaces && h->nplaces <= PLACES_MAX && h->nbeside <= BESIDE_MAX;
 }
 
 /* Is there something unfinished in the file? What is torn was never written to the device. */
@@ -173,6 +196,7 @@ static int look_for_places(struct rewrite_journal *j, struct err *err)
 		return 0;
 	j->h = h;
 	j->is_pending = true;
+	load_flight(j);
 	return 0;
 }
 
@@ -399,13 +423,15 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 	j->h.header_bytes = HEADER_BYTES;
 	j->h.state = JOURNAL_PENDING;
 	j->h.list_hash = payload_hash(j->list, bytes);
+	j->h.written_bytes = j->began.n ? j->began.v[0].bytes + j->own_bytes : UINT64_MAX;
 	journal_set_identity(&j->h, dev);
 	(void)snprintf(j->h.boot_id, sizeof(j->h.boot_id), "%s", j->ses->env->boot_id ? j->ses->env->boot_id : "");
 	(void)clock_wall_text(j->h.when, sizeof(j->h.when));
 	j->h.header_hash = header_hash(&j->h);
+	j->flight = (struct journal_flight){ .of = j->h.header_hash, .end = j->h.nplaces == 1 };
 	memcpy(block, &j->h, sizeof(j->h));
 	if (r == 0)
-		r = journal_write(j->fd, j->list, bytes, HEADER_BYTES);
+		r = journal_write(j->fd, j->list, bytes, (off_t)LIST_AT);
 	if (r == 0)
 		r = journal_write(j->fd, block, sizeof(block), 0);
 	if (r == 0 && fdatasync(j->fd) < 0)
@@ -414,6 +440,24 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 		return no_journal(j, r, err);
 	j->is_pending = true;
 	return 0;
+}
+
+int journal_fly(struct rewrite_journal *j, size_t i, struct err *err)
+{
+	uint8_t block[HEADER_BYTES] = { 0 };
+	struct journal_flight *f = &j->flight;
+	int r;
+
+	if (i < f->end)
+		return 0;
+	f->end = i + AHEAD < j->h.nplaces ? i + AHEAD : j->h.nplaces;
+	f->sequence++;
+	f->hash = flight_hash(f);
+	memcpy(block, f, sizeof(*f));
+	r = journal_write(j->fd, block, sizeof(block), (off_t)(1 + f->sequence % SLOTS) * HEADER_BYTES);
+	if (r == 0 && fdatasync(j->fd) < 0)
+		r = -errno;
+	return r < 0 ? err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r)) : 0;
 }
 
 int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path, size_t len, struct err *err)
@@ -496,6 +540,8 @@ int rewrite_fetch(struct rewrite_journal *j, uint64_t offset_bytes, void *buf, s
 		j->last_index = SIZE_MAX;
 		r = journal_get(j, i, j->last, err);
 	}
+	if (r == 0)
+		r = journal_fly(j, i, err);
 	if (r == 0)
 		r = guard_allow(j, len, err);
 	if (r < 0)

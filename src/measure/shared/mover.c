@@ -83,7 +83,8 @@ int mover_move(struct mover *m, struct rewrite_journal *j, enum io_op op, uint32
 	struct load_stats stats;
 	int r;
 
-	if (op == IO_READ) /* an earlier run's places may lie outside of what the plan writes */
+	if (op ==
+	    IO_READ) /* what lies beside is outside of what the plan writes, and so may be an earlier run's places */
 		target.touch_first = target.touch_end = 0;
 	m->feeder.next = mover_next;
 	m->sink.take = mover_take;

@@ -10,6 +10,8 @@
 #include "base/xalloc.h"
 #include "measure/shared/mover.h"
 
+#define NEIGHBOURS 2 /* blocks before and behind, which cost a part of a revolution each */
+
 static struct mover make_mover(const struct rewrite_journal *j)
 {
 	return (struct mover){ .sector_bytes = j->ses->devs[j->target].logical_block_bytes };
@@ -25,6 +27,121 @@ int rewrite_flush(struct rewrite_journal *j, struct err *err)
 	struct mover m = { .sector_bytes = 1 };
 
 	return mover_move(&m, j, IO_FLUSH, 0, MARK_ANY, err);
+}
+
+/* ---- what lies beside ---- */
+
+static bool is_beside(const struct rewrite_journal *j, uint64_t first)
+{
+	for (uint64_t i = 0; i < j->h.nplaces; i++)
+		if (first < j->list[i].place.offset_bytes + j->list[i].place.len_bytes &&
+		    j->list[i].place.offset_bytes < first + BESIDE_BYTES)
+			return false;
+	return true;
+}
+
+/* *ret_hash 0: it cannot be read. */
+static int read_beside(struct rewrite_journal *j, uint64_t first, uint64_t *ret_hash, struct err *err)
+{
+	uint8_t data[BESIDE_BYTES], marks[BESIDE_BYTES / 512];
+	struct mover m = make_mover(j);
+	int r;
+
+	m.first = first;
+	m.end = first + BESIDE_BYTES;
+	m.data = m.fill = data;
+	m.marks = marks;
+	memset(marks, MARK_SAME, sizeof(marks));
+	r = mover_compare(&m, j, err);
+	count_moved(j, &m);
+	*ret_hash = r == 0 && !mover_count(&m, MARK_UNREADABLE) ? payload_hash(data, sizeof(data)) | 1 : 0;
+	return r;
+}
+
+static int note_beside(struct rewrite_journal *j, uint64_t first, struct err *err)
+{
+	const struct device *dev = &j->ses->devs[j->target];
+	struct journal_beside *b = &j->h.beside[j->h.nbeside];
+	int r;
+
+	if (j->h.nbeside == BESIDE_MAX || dev->logical_block_bytes > BESIDE_BYTES || dev->size_bytes < BESIDE_BYTES ||
+	    first > dev->size_bytes - BESIDE_BYTES || !is_beside(j, first))
+		return 0;
+	b->offset_bytes = first;
+	r = read_beside(j, first, &b->hash, err);
+	j->h.nbeside += r == 0 && b->hash;
+	return r;
+}
+
+/*
+ * Where file systems and tables write whenever they are used: the beginning and the end, and the beginnings of the
+ * partitions. Once a run.
+ */
+static int note_anchors(struct rewrite_journal *j, struct err *err)
+{
+	const struct env *env = j->ses->env;
+	const struct device *dev = &j->ses->devs[j->target];
+	cleanup_free struct device *parts = NULL;
+	size_t n = 0;
+	int r = note_beside(j, 0, err);
+
+	if (r == 0)
+		r = note_beside(j, 64u << 10, err); /* btrfs has its superblock there */
+	if (r == 0)
+		r = note_beside(j, (dev->size_bytes - 1) / BESIDE_BYTES * BESIDE_BYTES, err);
+	if (dev->kind != DEVICE_DISK || !env->devices->partitions ||
+	    env->devices->partitions(env->devices_ctx, dev, &parts, &n, NULL) < 0)
+		n = 0;
+	for (size_t i = 0; i < n && r == 0 && j->h.nbeside < BESIDE_MAX - 4 * NEIGHBOURS; i++)
+		r = note_beside(j, parts[i].partition_offset_bytes, err);
+	j->nanchors = j->h.nbeside;
+	return r;
+}
+
+static int note_neighbours(struct rewrite_journal *j, struct err *err)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+	int r = 0;
+
+	for (uint64_t i = 0; i < j->h.nplaces; i++) {
+		const struct rewrite_place *p = &j->list[i].place;
+
+		first = p->offset_bytes < first ? p->offset_bytes : first;
+		end = p->offset_bytes + p->len_bytes > end ? p->offset_bytes + p->len_bytes : end;
+	}
+	first = first / BESIDE_BYTES * BESIDE_BYTES;
+	end = (end + BESIDE_BYTES - 1) / BESIDE_BYTES * BESIDE_BYTES;
+	j->h.nbeside = 0;
+	for (uint64_t i = 0; i < j->nanchors; i++) { /* of another place they may be in the way */
+		struct journal_beside b = j->h.beside[i];
+
+		if (is_beside(j, b.offset_bytes))
+			j->h.beside[j->h.nbeside++] = b;
+	}
+	if (!j->nanchors)
+		r = note_anchors(j, err);
+	j->nanchors = j->h.nbeside;
+	for (uint64_t k = 1; k <= NEIGHBOURS && r == 0; k++) {
+		if (first >= k * BESIDE_BYTES)
+			r = note_beside(j, first - k * BESIDE_BYTES, err);
+		if (r == 0)
+			r = note_beside(j, end + (k - 1) * BESIDE_BYTES, err);
+	}
+	return r;
+}
+
+static int compare_beside(struct rewrite_journal *j, struct rewrite_recovery *ret, struct err *err)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; i < j->h.nbeside && r == 0; i++) {
+		uint64_t hash;
+
+		r = read_beside(j, j->h.beside[i].offset_bytes, &hash, err);
+		ret->beside_same += r == 0 && hash == j->h.beside[i].hash;
+		ret->beside_differing += r == 0 && hash && hash != j->h.beside[i].hash;
+	}
+	return r;
 }
 
 /* ---- all places of a journal, in windows of those that lie close together ---- */
@@ -113,15 +230,25 @@ static int compare_window(struct sweep *s, struct err *err)
 	return r < 0 ? r : mover_compare(&s->m, s->j, err);
 }
 
-/* How much differs, and where. */
-static void note_differing(const struct mover *m, struct rewrite_recovery *ret)
+/* In how many places something differs, and where; one that was not in flight counts as many. */
+static void report_places(const struct sweep *s, struct rewrite_recovery *ret)
 {
-	for (uint64_t at = m->first; at < m->end; at += m->sector_bytes) {
-		if (m->marks[(at - m->first) / m->sector_bytes] != MARK_DIFFERS)
-			continue;
-		if (!ret->differing++)
-			ret->first_bytes = at;
-		ret->end_bytes = at + m->sector_bytes;
+	const struct mover *m = &s->m;
+
+	for (size_t k = s->first; k < s->next; k++) {
+		const struct rewrite_place *p = place_of(s, k);
+		uint64_t first = (p->offset_bytes - m->first) / m->sector_bytes, n = 0;
+
+		for (uint64_t i = first; i < first + p->len_bytes / m->sector_bytes; i++) {
+			if (m->marks[i] != MARK_DIFFERS)
+				continue;
+			if (!ret->differing && !n)
+				ret->first_bytes = m->first + i * m->sector_bytes;
+			ret->end_bytes = m->first + (i + 1) * m->sector_bytes;
+			n++;
+		}
+		ret->differing += n;
+		ret->differing_places += n ? s->order[k] < s->j->flight.end ? 1 : 2 : 0;
 	}
 }
 
@@ -136,7 +263,7 @@ static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struc
 
 		if (r < 0)
 			return r;
-		note_differing(m, ret);
+		report_places(s, ret);
 		same = mover_count(m, MARK_SAME);
 		unreadable = mover_count(m, MARK_UNREADABLE);
 		s->is_damaged[s->first] = unreadable || ret->differing > differing;
@@ -156,10 +283,21 @@ static void report_moved(struct sweep *s)
 
 /* ---- putting back ---- */
 
-/* Another disk of the same names has other contents. */
-static bool looks_the_same(const struct rewrite_recovery *found)
+/* One block that was in flight, all beside it as it was, and nobody has written since the machine was started again. */
+static bool looks_torn(const struct rewrite_journal *j, const struct rewrite_recovery *found)
 {
-	return found->same >= found->differing;
+	const char *now = j->ses->env->boot_id;
+
+	return j->h.boot_id[0] && now && now[0] && strcmp(j->h.boot_id, now) != 0 && found->differing_places == 1 &&
+	       !found->beside_differing && found->beside_same && guard_is_untouched(j);
+}
+
+/* Another disk of the same names has other contents. */
+static bool looks_the_same(const struct rewrite_journal *j, const struct rewrite_recovery *found)
+{
+	uint64_t block = BESIDE_BYTES / j->ses->devs[j->target].logical_block_bytes;
+
+	return found->same + found->beside_same * block > found->differing + found->beside_differing * block;
 }
 
 static int save_sectors(const struct sweep *s, const int fds[2], struct err *err)
@@ -252,7 +390,11 @@ static int recover(struct sweep *s, enum rewrite_wish wish, struct rewrite_recov
 		return rewrite_end(j, err);
 	if (wish == REWRITE_LOOK)
 		return 0;
-	ret->is_foreign = !all && !looks_the_same(ret);
+	r = compare_beside(j, ret, err);
+	if (r < 0)
+		return r;
+	ret->looks_torn = looks_torn(j, ret);
+	ret->is_foreign = !all && !looks_the_same(j, ret);
 	if (ret->differing)
 		r = save_both(s, ret, err);
 	if (r == 0 && !ret->is_foreign)
@@ -306,7 +448,7 @@ int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *
 	int r;
 
 	journal_list(j, &place, 1);
-	r = guard_look(j, err) ?: journal_put(j, 0, data, err);
+	r = note_neighbours(j, err) ?: guard_look(j, err) ?: journal_put(j, 0, data, err);
 	return r < 0 ? r : journal_note(j, err);
 }
 
@@ -387,7 +529,11 @@ int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, 
 	*ret_is_noted = r == 0 && s.first == s.n;
 	report_moved(&s);
 	if (*ret_is_noted)
-		r = guard_look(j, err) ?: journal_note(j, err);
+		r = note_neighbours(j, err);
+	if (*ret_is_noted && r == 0)
+		r = guard_look(j, err);
+	if (*ret_is_noted && r == 0)
+		r = journal_note(j, err);
 	*ret_is_noted = *ret_is_noted && r == 0;
 	return r;
 }

@@ -31,9 +31,11 @@ static int report_rest(const struct session *ses, const struct device *dev, cons
 	const char *why;
 
 	consent_names(dev, &names);
-	why = f->is_foreign                                ? "Most of what lies there differs"
+	why = f->is_foreign                                ? "Most of what lies there and beside it differs"
 	      : boot[0] && strcmp(j->h.boot_id, boot) == 0 ? "A process that ends tears no sector, so these are newer"
-	                                                   : "They are torn by a power failure, or newer";
+	      : f->looks_torn
+	              ? "They lie in the block that was being written, as after a power failure; or somebody wrote there"
+	              : "They may be newer";
 	if (f->saved[0])
 		(void)snprintf(saved, sizeof(saved),
 		               ", between %" PRIu64 " and %" PRIu64 "; both sides are saved in %s.then and .now",

@@ -12,7 +12,8 @@
  * failure, in the block that was in flight, or it is newer and somebody else's: nothing proves that nobody wrote there
  * between the end of the run and the last start of the machine. So --recover puts back what cannot be read. What
  * differs is saved, both sides, and put back with consent (--destroy-data). Never to a device that shows another name.
- * The start of the machine (boot_id) is noted: a process that ends tears no sector.
+ * The start of the machine (boot_id), blocks beside that are not written, and what is in flight are noted so that the
+ * consent is an informed one.
  *
  * While it runs, whatever anybody else writes to the device stops it (guard.c).
  */
@@ -43,7 +44,7 @@ bool rewrite_is_left(const char *dir, const struct device *dev);
 void rewrite_close(struct rewrite_journal *j);
 const char *rewrite_path(const struct rewrite_journal *j);
 
-/* Notes a place, durably. After 0 it may be written to the device. */
+/* Notes a place, durably, and reads what lies beside it. After 0 it may be written to the device. */
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err);
 /*
  * Before each write of that many bytes: -EBUSY and a sentence when somebody else has written to the device since the
@@ -61,10 +62,13 @@ uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n);
 
 struct rewrite_recovery {
 	uint64_t sectors, same, unreadable, differing; /* found */
+	uint64_t differing_places;                     /* one that was not in flight counts twice */
 	uint64_t first_bytes, end_bytes;               /* of what differs */
+	uint64_t beside_same, beside_differing;        /* blocks */
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	bool is_all;                                   /* all that was to be compared was */
 	bool is_foreign; /* most of it differs: another disk, or one that was filled anew. Nothing was written */
+	bool looks_torn; /* what differs is as a power failure leaves it: which is not a proof of one */
 	char saved[800]; /* both sides of what differs, with ".then" and ".now" behind; "": nothing does */
 };
 enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };

@@ -116,8 +116,15 @@ bool journal_meets(const struct rewrite_journal *j, const struct device *dev)
 
 bool journal_translate(struct rewrite_journal *j, const struct device *dev)
 {
+	uint64_t n = 0;
+
 	for (uint64_t i = 0; i < j->h.nplaces; i++)
 		if (!translate(&j->h.of, dev, &j->list[i].place.offset_bytes, j->list[i].place.len_bytes))
 			return false;
+	for (uint64_t i = 0; i < j->h.nbeside && i < BESIDE_MAX; i++) {
+		j->h.beside[n] = j->h.beside[i];
+		n += translate(&j->h.of, dev, &j->h.beside[n].offset_bytes, BESIDE_BYTES);
+	}
+	j->h.nbeside = n;
 	return true;
 }
