@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What an interrupted --rewrite of any command left in its journal, and the switches that a run left turned, are put
- * back. Measures nothing.
- */
-
+/* What an interrupted --rewrite of any command left in its journal is put back. Measures nothing. */
 #include "measure/shared/rewrite.h"
 
 #define BUFFER_BYTES (1u << 20)
