@@ -40,8 +40,8 @@ struct ground {
 
 /* ---- the list ---- */
 
-const char *const content_kind_names[CONTENT_KINDS] = { "file",    "directory", "metadata",    "free",   "unnamed",
-	                                                "outside", "swap",      "not-mounted", "unknown" };
+const char *const content_kind_names[CONTENT_KINDS] = { "file",   "directory", "metadata", "free",        "unnamed",
+	                                                "parity", "outside",   "swap",     "not-mounted", "unknown" };
 
 void content_list_done(struct contents *c)
 {
@@ -327,24 +327,19 @@ struct over {
 	size_t n;
 };
 
-/*
- * Members of md's mirrors are the array from where their data begin. Of arrays that spread data no place is followed:
- * a check of the array reports and repairs it.
- */
+/* What lies over it; arrays of md from where the data of a member begin. */
 static void take_over(void *arg, const struct link *l)
 {
 	struct over *o = arg;
-	const char *root = o->s->s.root;
-	uint64_t first, kib;
 	struct link k = *l;
-	char level[32];
+	struct spread spread;
+	uint64_t first, bytes;
 
-	if (!k.is_exact && sys_text(root, level, sizeof(level), "%s/md/level", k.b.dir) == 0 &&
-	    strcmp(level, "raid1") == 0 && sys_u64(root, &first, "%s/md/dev-%s/offset", k.b.dir, o->member) &&
-	    sys_u64(root, &kib, "%s/md/dev-%s/size", k.b.dir, o->member)) {
-		k.is_exact = true;
-		k.low_first = first * 512;
-		k.low_end = k.low_first + kib * 1024;
+	if (!k.is_exact && spread_of_md(o->s->s.root, k.b.dir, o->member, &spread, &first, &bytes)) {
+		k.spread = spread;
+		k.is_exact = !spread.chunk_bytes;
+		k.low_first = first;
+		k.low_end = first + bytes;
 	}
 	xappend(o->v, o->n, k);
 }
@@ -363,15 +358,23 @@ static void rise(struct search *s, struct levels *todo, const struct level *at, 
 		text_copy(alias, sizeof(alias), l->b.name);
 	text_copy(g.on, sizeof(g.on), at->on);
 	str_list(g.on, sizeof(g.on), " > ", "%s", alias);
-	if (!l->is_exact) {
+	if (!l->is_exact && !l->spread.chunk_bytes) {
 		add(s->found, &g, &at->p, first, end, CONTENT_UNKNOWN, NULL, UINT64_MAX);
 		return;
 	}
 	text_copy(up.on, sizeof(up.on), g.on);
-	up.p.first = l->up_first + (first - l->low_first);
-	up.p.end = up.p.first + (end - first);
-	up.p.origin = at->p.origin + (first - at->p.first);
-	xappend(todo->v, todo->n, up);
+	for (uint64_t bytes; first < end; first += bytes) {
+		bool is_data = spread_up(&l->spread, first - l->low_first, &up.p.first, &bytes);
+
+		bytes = MIN(bytes, end - first);
+		up.p.first += l->up_first;
+		up.p.end = up.p.first + bytes;
+		up.p.origin = at->p.origin + (first - at->p.first);
+		if (is_data)
+			xappend(todo->v, todo->n, up);
+		else
+			add(s->found, &g, &at->p, first, first + bytes, CONTENT_PARITY, NULL, UINT64_MAX);
+	}
 }
 
 static void look(struct search *s, struct levels *todo, const struct level *at)

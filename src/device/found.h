@@ -66,6 +66,7 @@ enum content_kind {
 	CONTENT_FREE,     /* of a file system */
 	/* in use, by no file that was found: one without a name, or metadata that the file system does not report */
 	CONTENT_UNNAMED,
+	CONTENT_PARITY,  /* of an array */
 	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
 	CONTENT_SWAP,
 	CONTENT_UNMOUNTED, /* fs_type says what it is */

@@ -298,6 +298,7 @@ static void dm_down(const struct stack *s, const struct sys_block *upper, const 
 		const struct segment *g = &d.segments.v[i];
 
 		d.k.is_exact = g->lower_bytes == g->upper_bytes;
+		d.k.spread = g->spread;
 		d.k.low_first = g->lower_first;
 		d.k.low_end = g->lower_first + g->lower_bytes;
 		d.k.up_first = g->upper_first;

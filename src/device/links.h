@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/mounts.h"
+#include "device/spread.h"
 
 enum relation {
 	REL_SELF,
@@ -72,6 +73,7 @@ struct link {
 	struct file_id file;
 	uint64_t up_first, up_end, low_first, low_end; /* bytes of the upper and of the lower that are the same */
 	bool is_exact;                                 /* byte by byte; else anywhere within */
+	struct spread spread;                          /* how, if it is by chunks and known */
 	bool is_ground; /* the upper is a file or a thin volume of the lower: the lower itself sees to it that their
 	                   bytes are nobody else's */
 	bool is_held;   /* the upper claims the lower from the kernel */

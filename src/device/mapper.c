@@ -32,13 +32,15 @@ static const struct plain {
 /* Columns, bytes of a chunk, then a device and its first sector for each column. */
 static bool add_stripes(struct segments *ret, const struct segment *whole, char *const *words, size_t n, dev_t lower)
 {
-	uint64_t columns = strtoull(words[0], NULL, 10);
 	struct segment s = *whole;
 
-	if (!columns || !strtoull(words[1], NULL, 10))
+	s.spread = (struct spread){ .columns = (uint32_t)strtoul(words[0], NULL, 10),
+		                    .chunk_bytes = strtoull(words[1], NULL, 10) * SECTOR,
+		                    .copies = 1 };
+	if (!s.spread.columns || !s.spread.chunk_bytes)
 		return false;
-	s.lower_bytes /= columns;
-	for (size_t i = 2; i + 1 < n; i += 2) {
+	s.lower_bytes /= s.spread.columns;
+	for (size_t i = 2; i + 1 < n; i += 2, s.spread.column++) {
 		s.lower_first = strtoull(words[i + 1], NULL, 10) * SECTOR;
 		if (is_device(words[i], lower))
 			xappend(ret->v, ret->n, s);
@@ -49,7 +51,7 @@ static bool add_stripes(struct segments *ret, const struct segment *whole, char 
 bool segments_of_dm(struct segments *ret, const char *type, const char *params, uint64_t first_sector, uint64_t sectors,
                     dev_t lower)
 {
-	struct segment s = { 0, sectors * SECTOR, first_sector * SECTOR, sectors * SECTOR };
+	struct segment s = { 0, sectors * SECTOR, first_sector * SECTOR, sectors * SECTOR, { 0 } };
 	cleanup_free char *copy = xmust(strdup(params));
 	char *words[256], *save = NULL;
 	size_t n = 0;

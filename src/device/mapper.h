@@ -2,11 +2,12 @@
 /* Inside device/ only: what tables of the device mapper say of the devices below a mapping. */
 #pragma once
 
-#include "device/sysfs.h"
+#include "device/spread.h"
 
-/* Bytes of a lower device that are part of an upper one; as many of both: byte by byte, else somewhere within. */
+/* Bytes of a lower device that are part of an upper one; as many of both: byte by byte, else by chunks. */
 struct segment {
 	uint64_t lower_first, lower_bytes, upper_first, upper_bytes;
+	struct spread spread;
 };
 struct segments {
 	struct segment *v;

@@ -9,6 +9,46 @@
 #include "device/ops.h"
 #include "dump.h"
 
+/* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule
+ * ---- */
+
+#define CHUNK 65536u
+
+static void check_array(enum parity parity, uint32_t disks, uint32_t copies, const int *layout, size_t rows)
+{
+	for (size_t row = 0; row < rows; row++)
+		for (uint32_t d = 0; d < disks; d++) {
+			const struct spread s = {
+				.chunk_bytes = CHUNK, .columns = disks, .column = d, .copies = copies, .parity = parity
+			};
+			uint64_t upper = 0, bytes = 0;
+			bool is_data = spread_up(&s, row * CHUNK + 512, &upper, &bytes);
+
+			assert_int_equal(is_data, layout[row * disks + d] >= 0);
+			assert_int_equal(bytes, CHUNK - 512);
+			if (is_data)
+				assert_int_equal(upper, (uint64_t)layout[row * disks + d] * CHUNK + 512);
+		}
+}
+
+TEST(arrays_are_read_as_they_are_laid_out)
+{
+	/* -1: parity. Left-symmetric: it goes from the last disk to the first, and the data begin behind it. */
+	static const int raid0[] = { 0, 1, 2, 3, 4, 5 };
+	static const int raid4[] = { 0, 1, -1, 2, 3, -1 };
+	static const int raid5[] = { 0, 1, 2, -1, 4, 5, -1, 3, 8, -1, 6, 7, -1, 9, 10, 11, 12, 13, 14, -1 };
+	static const int raid6[] = { -1, 0, 1, -1, 2, 3, -1, -1, 5, -1, -1, 4, -1, -1, 6, 7, -1, 8, 9, -1 };
+	static const int raid10[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
+	static const int odd[] = { 0, 0, 1, 1, 2, 2, 3, 3, 4 };
+
+	check_array(PARITY_NONE, 3, 1, raid0, 2);
+	check_array(PARITY_LAST, 3, 1, raid4, 2);
+	check_array(PARITY_LEFT, 4, 1, raid5, 5);
+	check_array(PARITY_LEFT_TWO, 4, 1, raid6, 5);
+	check_array(PARITY_NONE, 4, 2, raid10, 2);
+	check_array(PARITY_NONE, 3, 2, odd, 3);
+}
+
 /* ---- the device mapper ---- */
 
 TEST(lines_of_the_device_mapper_are_understood)
@@ -87,13 +127,14 @@ static const struct content *at(const struct contents *c, uint64_t byte)
 TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 {
 	struct device dev = { .rdev = makedev(8, 0), .name = "sda", .path = "/dev/sda" };
-	const struct device_range places[] = { { 0, 512 },
-		                               { 2048 * 512 + 4096, 4096 },
-		                               { 400000ull * 512, 512 },                    /* behind sda1 */
-		                               { (500000 + 2048 + 256) * 512ull, 1 << 20 }, /* md0p1 */
-		                               { 500000 * 512ull, 512 },                    /* md's super block */
-		                               { 950100 * 512ull,
-		                                 3000 * 512 } }; /* a mapping: as it is, then stripes, then no more */
+	const struct device_range places[] = {
+		{ 0, 512 },
+		{ 2048 * 512 + 4096, 4096 },
+		{ 400000ull * 512, 512 },                      /* behind sda1 */
+		{ (500000 + 2048) * 512ull + 65536, 1 << 20 }, /* md0, 16 chunks */
+		{ 500000 * 512ull, 512 },                      /* md's super block */
+		{ 950100 * 512ull, 3000 * 512 }
+	}; /* a mapping: as it is, then its stripes, then no more */
 	const struct content_question q = { .places = places, .n = 6 };
 	struct contents c = { 0 };
 	struct err err;
@@ -105,7 +146,10 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	block(&d, "sys/devices/virtual/block/md0", "9:0\n", NULL, "700000\n");
 	block(&d, "sys/devices/virtual/block/md0/md0p1", "259:0\n", "256\n", "600000\n");
 	dump_set(&d, "sys/devices/x/block/sda/sda2/holders/md0", "");
-	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid1\n");
+	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid0\n");
+	dump_set(&d, "sys/devices/virtual/block/md0/md/chunk_size", "65536\n");
+	dump_set(&d, "sys/devices/virtual/block/md0/md/raid_disks", "2\n");
+	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/slot", "1\n");
 	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/offset", "2048\n");
 	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/size", "180000\n");
 	block(&d, "sys/devices/x/block/sda/sda3", "8:3\n", "950000\n", "40000\n");
@@ -131,15 +175,18 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 		assert_string_equal(at(&c, places[3].first_byte + x)->on, "sda > sda2 > md0 > md0p1");
 	for (uint64_t sector = 950100; sector < 953100; sector++) {
 		const struct content *here = at(&c, sector * 512);
-		bool is_stripe = sector >= 951100 && sector < 952100;
 
-		assert_int_equal(here->kind, sector < 951100 ? CONTENT_SWAP
-		                             : is_stripe     ? CONTENT_UNKNOWN
-		                                             : CONTENT_OUTSIDE);
+		assert_int_equal(here->kind, sector < 952100 ? CONTENT_SWAP : CONTENT_OUTSIDE);
 		assert_string_equal(here->on, sector < 952100 ? "sda > sda3 > vg-home" : "sda > sda3");
 	}
 	content_list_done(&c);
-	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid5\n"); /* not followed */
+	/* A mirror; and what is laid out in a way that is not followed. */
+	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid1\n");
+	assert_int_equal(device_system.contents(CTX(&d), &dev, &q, &c, &err), 0);
+	assert_string_equal(at(&c, places[3].first_byte + 65536)->on, "sda > sda2 > md0 > md0p1");
+	content_list_done(&c);
+	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid5\n");
+	dump_set(&d, "sys/devices/virtual/block/md0/md/layout", "0\n");
 	assert_int_equal(device_system.contents(CTX(&d), &dev, &q, &c, &err), 0);
 	assert_int_equal(at(&c, places[3].first_byte)->kind, CONTENT_UNKNOWN);
 	assert_string_equal(at(&c, places[3].first_byte)->on, "sda > sda2 > md0");
