@@ -2,7 +2,7 @@
 /*
  * What a profile does not ask for costs nothing: the profiles and random disks that there were before the model learned
  * the traits of wild disks give the same bytes at the same times as then. The sums below were taken from the model as
- * it was.
+ * it was; once more when sectors that nobody wrote got other contents, all times being the same.
  */
 #include "test.h"
 
@@ -84,17 +84,17 @@ TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 		const char *name;
 		uint64_t sum;
 	} old[] = {
-		{ "failing", 0x211d2f237c18b47c },
-		{ "ibm-deskstar-60gxp", 0xc1e5e7ef589879be },
-		{ "maxtor-diamondmax-80", 0x577ec2b07662d29b },
-		{ "modern-4tb", 0xb04e401c6efe7345 },
-		{ "quantum-fireball-tm2110a", 0xac3b0370c122b729 },
-		{ "samsung-hd103sj", 0x6db9e20997ce43b8 },
-		{ "seagate-cheetah-15k7", 0x3eb26e8a0c6d13d },
-		{ "seagate-medalist-st39140a", 0x9b72db3bb9e5ef64 },
-		{ "ssd-sata", 0x900451abbbd2e7c9 },
-		{ "tiny", 0x67db68a4e1d96c6e },
-		{ "toshiba-x300", 0x72ff082ba72f114d },
+		{ "failing", 0xb8e03a399d49b88a },
+		{ "ibm-deskstar-60gxp", 0x839dd73eb85a1b5 },
+		{ "maxtor-diamondmax-80", 0xc36566ac9de750b },
+		{ "modern-4tb", 0x455b76d53da89c59 },
+		{ "quantum-fireball-tm2110a", 0xcf64c654c6795fb6 },
+		{ "samsung-hd103sj", 0x7903e5ab92444526 },
+		{ "seagate-cheetah-15k7", 0xf8d182ce3b851986 },
+		{ "seagate-medalist-st39140a", 0xa1b38606041f3e65 },
+		{ "ssd-sata", 0xf93342f9849c4dec },
+		{ "tiny", 0xdd16382358b7b8d3 },
+		{ "toshiba-x300", 0x3358e4be7137f267 },
 	};
 	bool is_same = true;
 
@@ -113,7 +113,7 @@ TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 
 TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 {
-	const uint64_t want = 0x19fe8537f8b4ce24; /* whatever the compiler */
+	const uint64_t want = 0xffb5892e8e0ab5fb; /* whatever the compiler */
 	uint64_t sum = 1;
 
 	for (uint64_t seed = 0; seed < 40; seed++) {
