@@ -124,9 +124,7 @@ struct measure {
 	unsigned max_targets; /* 0: one */
 	unsigned takes;       /* TAKES_ bits; 0: whatever there is */
 	bool may_create;      /* a target that does not exist yet is fine (passes, transactions) */
-	/* in a directory it makes files of its own, and removes before what its crashed runs left there */
-	bool makes_files;
-	bool puts_back; /* writes without being asked to (recover) */
+	bool puts_back;       /* writes without being asked to (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool judges;           /* what fails is part of its verdict, which its exit status is */

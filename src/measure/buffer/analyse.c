@@ -19,7 +19,6 @@
 #define LATE       2.0    /* times as long as a hit takes at most, that the host may ask too late (a choice) */
 #define KEEPS_UP   1.8    /* times as fast as the media must the interface be to catch up (a choice) */
 #define SURE       6.9078 /* ln 1000 */
-#define TRACKS     64     /* sizes that are tried, each 1.15 times the one before */
 
 static double vote(const struct buffer_conditions *c, bool is_quick, double p_held)
 {

@@ -356,7 +356,6 @@ const struct measure measure_cache = {
 	.group = GROUP_PROGRAM,
 	.targets = "DIRECTORY|FILE",
 	.takes = TAKES_FILES | TAKES_FOLDERS,
-	.makes_files = true,
 	.opts = cache_opts,
 	.params_size = sizeof(struct cache_params),
 	.precision = 0.01,

@@ -190,7 +190,6 @@ const struct measure measure_mark = {
 	.group = GROUP_PROGRAM,
 	.targets = "FILE|DIRECTORY",
 	.takes = TAKES_FILES | TAKES_FOLDERS,
-	.makes_files = true,
 	.may_create = true,
 	.opts = mark_opts,
 	.params_size = sizeof(struct mark_params),

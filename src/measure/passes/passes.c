@@ -94,7 +94,6 @@ const struct measure measure_passes = {
 	.targets = "FILE|DIRECTORY|DEVICE...",
 	.max_targets = PASSES_FILES_MAX,
 	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
-	.makes_files = true,
 	.may_create = true,
 	.opts = passes_opts,
 	.params_size = sizeof(struct passes_params),

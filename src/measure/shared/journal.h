@@ -48,8 +48,7 @@ struct journal_flight {    /* two slots, written by turns: one of them is whole 
 
 struct rewrite_journal {
 	int fd, dir_fd;
-	bool is_pending;   /* of an earlier run, or the one in work */
-	bool is_uncertain; /* nothing shows that the pending places are of this very device */
+	bool is_pending; /* of an earlier run, or the one in work */
 	char name[320];
 	char path[720];
 	struct journal_header h;

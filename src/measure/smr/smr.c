@@ -221,7 +221,6 @@ const struct measure measure_smr = {
 	.group = GROUP_DISK,
 	.targets = "DEVICE|DIRECTORY",
 	.takes = TAKES_DISKS | TAKES_FOLDERS,
-	.makes_files = true,
 	.opts = smr_opts,
 	.params_size = sizeof(struct smr_params),
 	.plan = smr_plan,

@@ -112,7 +112,6 @@ const struct measure measure_stream = {
 	.targets = "DEVICE|DIRECTORY|FILE...",
 	.max_targets = STREAM_LANES_MAX,
 	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
-	.makes_files = true,
 	.opts = stream_opts,
 	.params_size = sizeof(struct stream_params),
 	.plan = stream_plan,

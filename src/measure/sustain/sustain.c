@@ -202,7 +202,6 @@ const struct measure measure_sustain = {
 	.group = GROUP_DISK,
 	.targets = "DEVICE|DIRECTORY|FILE",
 	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
-	.makes_files = true,
 	.opts = sustain_opts,
 	.params_size = sizeof(struct sustain_params),
 	.plan = sustain_plan,
