@@ -58,6 +58,15 @@ bool str_fill(char *buf, size_t len, const char *pattern, const struct str_sourc
 	}
 }
 
+uint64_t str_hash(const char *text, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)text[i]) * 0x100000001b3ull;
+	return h;
+}
+
 void str_put_shell_word(FILE *f, const char *word)
 {
 	bool is_plain = *word && !strpbrk(word, " \t\n'\"\\$`*?[]()<>|&;#~!{}");

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Is the word, which is not empty, one of those with a blank between them? */
@@ -20,5 +21,7 @@ struct str_source {
 	void *arg;
 };
 bool str_fill(char *buf, size_t len, const char *pattern, const struct str_source *source);
+/* FNV-1a (Fowler, Noll, Vo), of 64 bits: for names, not against anybody. */
+uint64_t str_hash(const char *text, size_t len);
 /* A space and the word, so that a shell takes it as one. */
 void str_put_shell_word(FILE *f, const char *word);

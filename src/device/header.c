@@ -11,19 +11,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "device/permit.h"
 
 #define MAGIC    "platter-data-file 1\n"
 #define CHECK_AT (DATAFILE_HEADER_BYTES - 24) /* "check 0123456789abcdef\n" and a newline */
-
-static uint64_t fnv1a(const char *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3ull;
-	return h;
-}
 
 int datafile_write_header(int fd, uint64_t data_bytes)
 {
@@ -37,7 +29,7 @@ int datafile_write_header(int fd, uint64_t data_bytes)
 	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64,
 	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes);
 	block[n] = '\n';
-	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", str_hash(block, CHECK_AT));
 	block[DATAFILE_HEADER_BYTES - 1] = '\n';
 	errno = 0;
 	if (pwrite(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES)
@@ -52,7 +44,7 @@ bool datafile_has_header(int fd)
 	if (pread(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES ||
 	    memcmp(block, MAGIC, strlen(MAGIC)) != 0)
 		return false;
-	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", str_hash(block, CHECK_AT));
 	return memcmp(block + CHECK_AT, check, strlen(check)) == 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/scsi.h"
+#include "base/str.h"
 #include "device/mounts.h"
 #include "device/steps.h"
 
@@ -342,11 +343,8 @@ static void links(const char *root, const char *folder, const struct sys_block *
 /* The file below a loop device, or a file: its place and its inode, neither of which changes by a restart. */
 static void file_uuid(struct device *dev, const char *file, uint64_t inode)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (const char *p = file; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3ull;
-	(void)snprintf(dev->id.uuid, sizeof(dev->id.uuid), "file-%" PRIu64 "-%016" PRIx64, inode, h);
+	(void)snprintf(dev->id.uuid, sizeof(dev->id.uuid), "file-%" PRIu64 "-%016" PRIx64, inode,
+	               str_hash(file, strlen(file)));
 }
 
 void names_find(struct device *dev, const char *root, const struct sys_block *b)
