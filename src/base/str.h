@@ -21,7 +21,7 @@ struct str_source {
 	void *arg;
 };
 bool str_fill(char *buf, size_t len, const char *pattern, const struct str_source *source);
-/* FNV-1a (Fowler, Noll, Vo), of 64 bits: for names, not against anybody. */
+/* FNV-1a of 64 bits: differs for different texts, unless somebody wants it not to. */
 uint64_t str_hash(const char *text, size_t len);
 /* A space and the word, so that a shell takes it as one. */
 void str_put_shell_word(FILE *f, const char *word);
