@@ -56,6 +56,12 @@ static void monotonic_sleep_until_ns(struct clock *clk, uint64_t until_ns)
 		;
 }
 
+void clock_pause(uint64_t ns)
+{
+	(void)nanosleep(&(struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) },
+	                NULL);
+}
+
 struct clock *clock_monotonic(void)
 {
 	/* To begin with: sleepers are late by 40 to 60 us, the median, without timer slack on a virtual machine. */

@@ -54,6 +54,8 @@ static inline uint64_t clock_now_ns(struct clock *clk)
 	return clk->now_ns(clk);
 }
 
+/* Sleeps that long, less when a signal comes: between two tries, not within a measurement. */
+void clock_pause(uint64_t ns);
 /* "2026-11-20T12:00:00.123456Z" of the wall clock, into buf (at least 28 bytes); returns buf. */
 char *clock_wall_text(char *buf, size_t len);
 /* Of this start of the machine, random(4): of buf; "": not known. */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -70,12 +69,10 @@ static char *read_answer(int fd)
 /* It may hang in the kernel with the disk, and then cannot be waited for. */
 static void reap(pid_t pid, bool is_done)
 {
-	const struct timespec step = { .tv_nsec = 10 * 1000000 };
-
 	if (!is_done)
 		(void)kill(pid, SIGKILL);
 	for (int i = 0; i < 100 && waitpid(pid, NULL, WNOHANG) == 0; i++)
-		(void)nanosleep(&step, NULL);
+		clock_pause(10 * NS_PER_MS);
 }
 
 static char *ask_smartctl(const char *program, const char *node, bool may_wake)

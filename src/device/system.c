@@ -10,10 +10,10 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/xalloc.h"
 #include "device/drive.h"
 #include "device/ops.h"
@@ -128,7 +128,6 @@ static bool is_our_lock(const struct stat *node)
  */
 static int system_lock(void *ctx, const struct device *dev, struct err *err)
 {
-	const struct timespec step = { .tv_nsec = 50 * 1000000 };
 	cleanup_close int fd = -1;
 	char node[128];
 	struct stat st;
@@ -148,7 +147,7 @@ static int system_lock(void *ctx, const struct device *dev, struct err *err)
 			return err_set(err, -errno, "Cannot lock %s: %s.", node, strerror(errno));
 		if (tries == 0)
 			return err_set(err, -EAGAIN, "%s is locked by another program.", node);
-		(void)nanosleep(&step, NULL); /* a signal only ends it early */
+		clock_pause(50 * NS_PER_MS);
 	}
 	kept = fd;
 	fd = -1;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -25,11 +24,6 @@ struct rowlog {
 	_Atomic uint64_t added, written; /* rows: each is the loop's or the writer's */
 	atomic_bool is_over;
 };
-
-static void sleep_ns(uint64_t ns)
-{
-	(void)nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL); /* less is fine */
-}
 
 /* By hand: printf() takes many times as long. */
 void rowlog_u64(FILE *out, uint64_t v, unsigned least_digits, char behind)
@@ -58,7 +52,7 @@ static void *writer_run(void *arg)
 				l->error = -errno;
 		}
 		if (!is_last)
-			sleep_ns(LOOK_NS);
+			clock_pause(LOOK_NS);
 	} while (!is_last);
 	return NULL;
 }
@@ -67,7 +61,7 @@ void rowlog_add(struct rowlog *l, const void *row)
 {
 	while (l->rows - l->written == RING_ROWS) {
 		l->waits++;
-		sleep_ns(NS_PER_MS);
+		clock_pause(NS_PER_MS);
 	}
 	memcpy(l->ring + l->rows % RING_ROWS * l->form.row_bytes, row, l->form.row_bytes);
 	l->added = ++l->rows;

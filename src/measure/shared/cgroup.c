@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "session/groups.h"
 
 struct cgroup {
@@ -155,7 +156,7 @@ void cgroup_leave(struct cgroup *cg)
 	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", cg->plan.home);
 	(void)write_text(path, pid); /* if this fails the group stays; the next line fails too */
 	for (int tries = 0; tries < 50 && rmdir(cg->plan.group) < 0 && errno == EBUSY; tries++)
-		(void)usleep(20000); /* charges of pages under write-back go away in a moment */
+		clock_pause(20 * NS_PER_MS); /* charges of pages under write-back go away in a moment */
 	switch_off(cg);
 	free(cg);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "session/session.h"
 
 #ifndef SYS_cachestat
@@ -138,7 +139,7 @@ int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)
 	*ret_left_bytes = UINT64_MAX;
 	for (int tries = 0; tries < 20; tries++) {
 		if (tries)
-			(void)usleep(2000); /* pages on their way to the disk, or held for a moment by others */
+			clock_pause(2 * NS_PER_MS); /* pages on their way to the disk, or held for a moment by others */
 		if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS) /* a CD-ROM has nothing to write back */
 			return -errno;
 		if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
