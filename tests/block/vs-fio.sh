@@ -9,7 +9,7 @@ need fio python3
 simdisk disk tiny
 both()
 {
-	versus all --pairs=2 --size=16777216 --reads=100 --seconds=2 "$dev" || return
+	versus all --pairs=2 --size=16777216 --seconds=2 "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	python3 - "$work/rows" <<-'PY'
 		import json, sys

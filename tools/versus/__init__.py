@@ -49,7 +49,6 @@ class Place:
         self.program = options.get('platter') or os.path.join(HERE, '..', '..', 'build', 'src', 'platter')
         self.pairs = int(options.get('pairs', 5))
         self.size = int(options.get('size', 64 << 20))
-        self.reads = int(options.get('reads', 200))
         self.seconds = float(options.get('seconds', 5))
         self.parent = options.get('dir')
         self.options = options

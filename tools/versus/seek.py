@@ -23,7 +23,7 @@ class Replay:
         if os.path.exists(self.requests):
             os.unlink(self.requests)
         self.round += 1
-        self.place.platter('seek', '--without=curve,queue', '--quick', '--count=%d' % self.place.reads, '--seed=%d' % self.round,
+        self.place.platter('seek', '--without=curve,queue', '--quick', '--time=%gs' % (3 * self.place.seconds), '--seed=%d' % self.round,
                            '--requests=' + self.requests, self.place.target)
         with open(self.requests) as f:
             columns = f.readline().strip().split(',')
