@@ -19,7 +19,7 @@ timed_stream()
 	[ $status = "$want" ] || { echo "$last: exit status $status, not $want: $(cat "$work/err")"; return 1; }
 }
 
-{ cat "$PLATTER_SIMDISK_PROFILES/ibm-deskstar-60gxp.disk"; echo 'stall 5 2'; } >"$work/stall.disk"
+{ cat "$PLATTER_SIMDISK_PROFILES/ibm-deskstar-60gxp.disk"; echo 'stall 3 2'; } >"$work/stall.disk"
 simdisk good ibm-deskstar-60gxp
 good_dev=$dev
 image gate.img 64M
@@ -43,7 +43,7 @@ undisturbed too_slow && ok
 stall() # exit status, ring, least peak, overflows, least and most bytes dropped
 {
 	simdisk stall "$work/stall.disk"
-	timed_stream "$1" --read --rate=20MB "--buffer=$2" --time=7s "$dev"
+	timed_stream "$1" --read --rate=20MB "--buffer=$2" --time=5500ms "$dev"
 	stall_status=$?
 	simdisk_status stall >"$work/status.json"
 	simdisk_stop stall
