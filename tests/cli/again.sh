@@ -83,7 +83,7 @@ cat >"$dir/shingled.disk" <<-END
 	shingle_band_kb 16384
 	zone 4000 400
 END
-"$PLATTER_SIM" smr --write --destroy-data=SMRAGAIN --quiet --seed=1 --json="$dir/sim.json" "sim:$dir/shingled.disk" >"$dir/out" 2>&1 ||
+"$PLATTER_SIM" smr --write --destroy-data=SMRAGAIN --range=0-512MiB --quiet --seed=1 --json="$dir/sim.json" "sim:$dir/shingled.disk" >"$dir/out" 2>&1 ||
 	fail "platter-sim smr"
 same "$dir/sim.json" 14
 differs "$dir/sim.json" '.tables.writes as $t | ($t.columns | map(.key)) as $k |
