@@ -15,7 +15,7 @@ extern const char *const verdict_words[];
 enum verdict_kind { SIGN_COUNTED, SIGN_MEASURED, SIGN_LINK, SIGN_RUN };
 
 struct verdict_rule {
-	const char *name, *figure; /* of the document, or one of signs.c */
+	const char *name, *figure; /* of the document, or a sign made of it */
 	enum verdict says;
 	enum verdict_kind kind;
 	double above;     /* it holds above that */
@@ -38,17 +38,12 @@ struct judgement {
 	bool is_by_two; /* REJECT, as two doubts of different kinds agree */
 };
 
-/*
- * signs.c: what rules ask for, as figures: of the documents' figures, of their tables "health", of their targets and
- * faults. Of several the worst.
- */
-struct result *verdict_signs(const struct result *const *docs, size_t n);
 /* What the disk counts itself, after the run, or before it where that is not known; NaN: not at all. */
 double verdict_counter(const struct result *doc, const char *quantity);
 /* Figure "damage_since": counts of damage that are higher than in an earlier document of the disk. */
 void verdict_since(struct result *res, const struct result *before);
 
-/* judge.c: of the documents of one disk, the last of each measurement. */
+/* Of the documents of one disk, the last of each measurement. */
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret);
 void verdict_done(struct judgement *j);
 #define VERDICT_TEXT 160
