@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "load.h"
-#include "measure/check/check.h"
 #include "measure/measures.h"
 #include "simrun.h"
 
@@ -13,16 +12,21 @@ extern const struct measure measure_check;
 
 TEST(no_part_is_wanted_that_does_not_take_the_target)
 {
-	const struct device file = { .kind = DEVICE_FILE, .rotational = 1 },
-			    disk = { .kind = DEVICE_DISK, .rotational = 1 };
-	size_t of_file = 0, of_disk = 0;
+	static const enum device_kind kinds[] = { DEVICE_FILE, DEVICE_DISK };
+	cleanup_free void *params = calloc(1, measure_check.params_size);
+	const struct common_params common = { 0 };
+	struct plan plans[ARRAY_LEN(kinds)] = { 0 };
+	struct err err;
 
-	for (const struct check_part *p = check_parts; p->name; p++) {
-		assert_true(!check_wants(p, &file, true) || measure_find(p->name)->takes & TAKES_FILES);
-		of_file += check_wants(p, &file, true);
-		of_disk += check_wants(p, &disk, true);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		struct device dev = { .kind = kinds[i], .rotational = 1 };
+		const struct session ses = { .devs = &dev, .ndevs = 1, .common = &common };
+
+		assert_int_equal(measure_check.plan(&ses, params, &plans[i], &err), 0);
+		for (size_t k = 0; k < plans[i].nphases && kinds[i] == DEVICE_FILE; k++)
+			assert_true(measure_find(plans[i].phases[k].name)->takes & TAKES_FILES);
 	}
-	assert_true(of_file > 2 && of_file < of_disk);
+	assert_true(plans[0].nphases > 2 && plans[0].nphases < plans[1].nphases);
 }
 
 struct progress {
