@@ -14,8 +14,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "session/machine.h"
-#include "session/session.h"
+#include "session/internal.h"
 
 static FILE *open_of(const struct group_home *h, const char *file)
 {

@@ -19,7 +19,7 @@ struct session_state {
 	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
 	struct own_io *own;           /* one per device */
 	struct device_health *health; /* before, one per device */
-	struct table *kept;           /* replay.c; NULL: nothing is */
+	struct table *kept;           /* requests (replay.h); NULL: none are */
 	uint64_t kept_ns;             /* when the document was saved last */
 	struct outfiles files;
 	uint64_t answered_ns; /* when the last request of session_load() completed */
@@ -33,17 +33,16 @@ struct session_state {
 	} * there;
 };
 
-/* end.c: how a run ended that returned r, the whole or a part of it; and at the end of the whole, what is returned. */
+/* session.c: how a run ended that returned r, the whole or a part of it. */
 enum result_status session_status(const struct session *ses, int r);
-int session_end(struct session *ses, int r, struct err *err);
 
 /* session.c: host and targets, into the document. */
 void session_describe(struct session *ses);
 
-/* lanes.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */
+/* targets.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */
 int lanes_check(struct session *ses, struct err *err);
 
-/* medium.c: 0, or negative errno and a sentence: what a measurement does not take, whatever its options are. */
+/* 0, or negative errno and a sentence: what a measurement does not take, whatever its options are. */
 int session_takes(const struct measure *m, const struct device *dev, struct err *err);
 
 /* replay.c: into state->kept. */
@@ -70,10 +69,9 @@ int health_before(struct session *ses);
 /* What there was, is, and has moved, into the document. Closes fd, which ends the other process. */
 void health_after(struct session *ses, int fd);
 
-/* ---- privilege.c ---- */
+/* ---- machine.c: the computer that a run is made on, for the head of the document ---- */
 
-/*
- * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give
- * up; or a negative errno and a sentence.
- */
-int privileges_drop(struct err *err);
+/* "/proc/stat" below the sysroot, for reading; NULL when there is none. */
+FILE *machine_open(const char *sysroot, const char *path);
+/* Fills res->head.host. sysroot: "/"; what cannot be read stays NULL or 0. */
+void machine_describe(struct result *res, const char *sysroot);

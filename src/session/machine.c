@@ -3,8 +3,6 @@
  * The computer that a run was made on. machine-id(5) is not to be given away, and documents are: what stands in them is
  * 64 bits mixed from its 128, enough to distinguish machines, and each of them comes from 2^64 different ids.
  */
-#include "session/machine.h"
-
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
-#include "session/session.h"
+#include "session/internal.h"
 
 #define ID_DIGITS 32
 #define ID_KEY    0x706c61747465722dull /* "platter-": another program's mix of the same id is another number */

@@ -1,72 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "session/part.h"
-#include "base/xalloc.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/opt.h"
+#include "base/xalloc.h"
 #include "session/internal.h"
 
 #define WORDS_MAX 16
-
-struct part_run {
-	const struct session_part *part;
-	struct session *whole;
-};
-
-/* ---- hooks: what the part says holds for the whole ---- */
-
-static void on_checkpoint(void *arg, struct session *ses)
-{
-	const struct part_run *run = arg;
-
-	if (run->part->save && run->whole->hooks.checkpoint)
-		run->part->save(run->part->arg, run->whole, ses->res);
-}
-
-static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
-{
-	const struct part_run *run = arg;
-	const struct session_part *part = run->part;
-	double at = part->from + fmin(done, 1.0) * (part->to - part->from);
-	char text[128];
-
-	/* Progress never goes back when a part ends early. */
-	if (done >= 0.0)
-		ses->state->done = fmax(ses->state->done, fmin(at, 1.0));
-	at = done < 0.0 ? done : ses->state->done;
-	(void)snprintf(text, sizeof(text), "%s: %s", ses->measure->name, phase);
-	if (run->whole->hooks.progress)
-		run->whole->hooks.progress(run->whole->hooks.arg, run->whole, text, at, figure);
-}
-
-static void on_warn(void *arg, struct session *ses, const char *text)
-{
-	const struct part_run *run = arg;
-
-	(void)ses;
-	if (run->whole->hooks.warn)
-		run->whole->hooks.warn(run->whole->hooks.arg, run->whole, text);
-}
-
-static void on_log(void *arg, struct session *ses, const char *line)
-{
-	const struct part_run *run = arg;
-
-	session_log(run->whole, "%s: %s", ses->measure->name, line);
-}
-
-static void on_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
-{
-	const struct part_run *run = arg;
-
-	(void)ses;
-	run->whole->hooks.request(run->whole->hooks.arg, run->whole, target, req, is_fault);
-}
-
-/* ---- the run ---- */
 
 static int parse(const struct session_part *part, void *params, char **ret_text, struct err *err)
 {
@@ -101,10 +42,9 @@ static int plan_and_run(struct session *ses, const struct plan *whole, const voi
 	return r;
 }
 
-int session_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err)
+int session_run_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err)
 {
 	cleanup_free void *params = xcalloc(1, part->measure->params_size + 1);
-	struct part_run run = { .part = part, .whole = ses };
 	const struct opt_set set = { part->measure->opts, params };
 	struct common_params common = *ses->common;
 	struct session child = *ses;
@@ -121,12 +61,9 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 	child.start_ns = clock_now_ns(ses->env->clk);
 	child.res = *ret = result_new(part->measure->name);
 	session_describe(&child); /* a state that it saves has them */
-	child.hooks = (struct session_hooks){ .checkpoint = on_checkpoint,
-		                              .progress = on_progress,
-		                              .warn = on_warn,
-		                              .log = on_log,
-		                              .request = ses->hooks.request ? on_request : NULL,
-		                              .arg = &run };
+	child.part = part;
+	child.whole = ses;
+	child.hooks.map = NULL; /* a part of the disk is not the disk */
 	child.seed = rng_mix(ses->seed + part->index);
 	r = parse(part, params, &text, err);
 	if (r == 0) {

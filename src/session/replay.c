@@ -192,27 +192,7 @@ static void close_it(void *ctx, int fd)
 	(void)close(fd);
 }
 
-static bool is_there(void *ctx, const struct device *dev, int fd)
-{
-	(void)ctx;
-	(void)dev;
-	(void)fd;
-	return true;
-}
-
-static int counters(void *ctx, const struct device *dev, struct device_io *ret)
-{
-	(void)ctx;
-	(void)dev;
-	(void)ret;
-	return -ENOENT;
-}
-
-static const struct device_ops devices = { .probe = probe,
-	                                   .open = open_nothing,
-	                                   .close = close_it,
-	                                   .is_there = is_there,
-	                                   .io = counters };
+static const struct device_ops devices = { .probe = probe, .open = open_nothing, .close = close_it };
 
 static void copy_text(char *to, size_t len, const char *text)
 {

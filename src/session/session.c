@@ -3,15 +3,18 @@
  * in steps.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <string.h>
-#include <time.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/caller.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "device/columns.h"
 #include "session/internal.h"
-#include "session/machine.h"
 
 /* ---- the head of the document ---- */
 
@@ -168,7 +171,7 @@ static int open_targets(struct session *ses, struct err *err)
 			.permit = ses->permits[i],
 			.touch_first = plan->touch_first,
 			.touch_end = plan->touch_end,
-			.is_there = target_is_there,
+			.is_there = ses->env->devices->is_there ? target_is_there : NULL,
 			.is_there_arg = &ses->state->there[i],
 		};
 	}
@@ -269,6 +272,70 @@ static void print_plan(struct session *ses)
 	}
 }
 
+/* ---- how it ended ---- */
+
+uint64_t session_time_left_ns(const struct session *ses)
+{
+	uint64_t spent = clock_now_ns(ses->env->clk) - ses->start_ns;
+
+	if (ses->common->time_ns == 0)
+		return UINT64_MAX;
+	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
+}
+
+static bool is_early(const struct session *ses)
+{
+	return ses->state->is_early || (!ses->plan->lasts && session_time_left_ns(ses) == 0);
+}
+
+enum result_status session_status(const struct session *ses, int r)
+{
+	if (r < 0)
+		return STATUS_FAILED;
+	if (ses->state->lost == LOST_GONE)
+		return STATUS_DEVICE_GONE;
+	if (ses->cancel && *ses->cancel)
+		return STATUS_CANCELLED;
+	if (result_fault_count(ses->res))
+		return STATUS_WITH_ERRORS;
+	return is_early(ses) ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
+}
+
+/* Nothing of this is the disk's fault. */
+static int refused(const struct result *res, struct err *err)
+{
+	for (size_t i = 0; i < res->nfaults; i++) {
+		const struct result_fault *f = &res->faults[i];
+
+		if (err_is_refusal((int)f->result))
+			return err_set(err, -EOPNOTSUPP,
+			               "The kernel refused a %s of %" PRIu64 " bytes at %" PRIu64
+			               " of %s (%s), so no disk has seen it: the figures are of what was done before. "
+			               "See dmesg for what has changed, and run it again.",
+			               f->op, f->length_bytes, f->offset_bytes, f->target, f->errno_name);
+	}
+	return err_set(err, -ENOSPC,
+	               "The file system took no more (it is full, a quota is used up, or the file is too large): the "
+	               "figures are of what was done before. Nothing of this is the disk's fault.");
+}
+
+/* At the end of the whole: what is returned. */
+static int end(struct session *ses, int r, struct err *err)
+{
+	const struct figure *said = result_find_figure(ses->res, "ended_by");
+	uint64_t faults = result_fault_count(ses->res);
+
+	if (r == 0 && result_limit_count(ses->res) && !faults)
+		r = refused(ses->res, err);
+	if (ses->state->lost == LOST_ERRORS)
+		result_notice(ses->res, "too-many-errors",
+		              "Too many errors ended the run: %" PRIu64 "; --max-errors allows more.", faults);
+	else if (r == 0 && faults && is_early(ses)) /* its status says only the former */
+		result_notice(ses->res, "time-over", "The run ended early: %s.",
+		              said && !said->value.is_null ? said->value.str : "--time ran out");
+	return r;
+}
+
 /* ---- the run ---- */
 
 static void session_init(struct session *ses, const struct session_config *cfg)
@@ -318,6 +385,53 @@ static int quiet_host(struct session *ses)
 	}
 	result_option(ses->res, "cpu-latency-held", fd >= 0 ? "yes" : "no");
 	return fd;
+}
+
+/* ---- privileges ---- */
+
+/*
+ * Only root may open disks, ask for real time and look who uses a device. All this is done before the first request; a
+ * run of hours needs none of it, so a fault in it shall not be able to mount, load, trace or open raw memory.
+ */
+
+/*
+ * What stays: results and files of the measurement go into folders of others and are theirs (CHOWN, DAC_OVERRIDE;
+ * FOWNER, without which mincore() reports nothing of files of others); rings and registered buffers are locked memory
+ * (IPC_LOCK). Under sudo the caller's identity is taken for each output (base/caller.h; SETUID, SETGID).
+ */
+#define KEPT       (1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_IPC_LOCK)
+#define FOR_CALLER (1ull << CAP_SETUID | 1ull << CAP_SETGID)
+
+/*
+ * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give
+ * up; or a negative errno and a sentence.
+ */
+static int privileges_drop(struct err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const uint64_t kept = KEPT | (caller_is_known() ? FOR_CALLER : 0);
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	memset(caps, 0, sizeof(caps));
+	if (syscall(SYS_capget, &head, caps) < 0)
+		return err_set(err, -errno, "Privileges could not be read (%s); the run keeps all of them.",
+		               err_name(errno));
+	/* What is not in the bounding set does not come back by executing. Wants CAP_SETPCAP, so it is first. */
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		if (!(kept >> cap & 1))
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,
+			            0); /* an ordinary user may not, and has nothing to lose */
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		caps[i].permitted &= (uint32_t)(kept >> (32 * i));
+		caps[i].effective = caps[i].permitted;
+		caps[i].inheritable = 0;
+	}
+	if (syscall(SYS_capset, &head, caps) < 0)
+		return err_set(err, -errno, "Privileges could not be given up (%s); the run keeps all of them.",
+		               err_name(errno));
+	return 0;
 }
 
 /* Everything that only root may open is open; is_there() and what measurements open themselves (files) need no more. */
@@ -410,7 +524,7 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 		ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses);
 	health_after(ses, health_fd);
-	return session_end(ses, r, err);
+	return end(ses, r, err);
 }
 
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err)

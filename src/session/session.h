@@ -106,7 +106,28 @@ struct session {
 		void *arg;
 	} hooks;
 	struct session_state *state; /* internal.h */
+	/* A part of another; the hooks hear of that one. NULL: it is the whole. */
+	struct session *whole;
+	const struct session_part *part;
 };
+
+/* A measurement as part of another: it has the targets that are open, a budget, and a document of its own. */
+struct session_part {
+	const struct measure *measure;
+	const char *words; /* its options, blanks between them: "--quick --no-queue" */
+	const char *whole; /* one more, in which blanks stay; or NULL */
+	uint64_t time_ns;  /* its --time */
+	unsigned index;    /* among its siblings, for the seed */
+	double from, to;   /* of the progress of the whole, 0 to 1 */
+	/* Saves the whole with what the part has so far. */
+	void (*save)(struct session *whole, const struct result *part);
+};
+
+/*
+ * Plans and runs it. *ret is its document, also after most failures, with a status of its own. -EINVAL: it cannot be
+ * done with this target, and the sentence why; -EPERM: it would write.
+ */
+int session_run_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err);
 
 /* Headings of `platter --help`: what a person came for. */
 #define GROUP_DEVICE  "Look at a device"
@@ -181,8 +202,8 @@ struct session_config {
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
 /*
- * lanes.c: of targets that are measured each by itself, a number each: those with the same share a disk or a link, and
- * take turns. -EINVAL: two have bytes in common.
+ * targets.c: of targets that are measured each by itself, a number each: those with the same share a disk or a link,
+ * and take turns. -EINVAL: two have bytes in common.
  */
 int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err);
 /* Of the targets that share the disk of target i the first? false: no disk is known. */
@@ -199,7 +220,7 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 
 /*
- * medium.c: of a target that is an existing file, does a disk hold its bytes from first to end? -EINVAL and the reason
+ * Of a target that is an existing file, does a disk hold its bytes from first to end? -EINVAL and the reason
  * for a direct run when it does not; otherwise a notice. Other targets: 0. The session asks for the targets that it
  * opens itself.
  */
@@ -220,7 +241,7 @@ int session_fault(struct session *ses, const char *target, const char *op, uint6
                   int64_t res);
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
-/* end.c: why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
+/* Why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
 const char *session_why_over(const struct session *ses);
 /* The run came to less than its end, though --time may be left: its status says so, where no error says more. */
 void session_ended_early(struct session *ses);

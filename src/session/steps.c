@@ -3,6 +3,7 @@
  * progress, the log. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -35,6 +36,12 @@ int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_byt
 	               "--block=%" PRIu64 " is not a multiple of the sectors of %s; give a multiple of %" PRIu32
 	               " bytes.",
 	               block_bytes, dev->path, unit_bytes);
+}
+
+/* Of which hooks hear. */
+static struct session *whole_of(struct session *ses)
+{
+	return ses->whole ? ses->whole : ses;
 }
 
 /* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet. */
@@ -132,7 +139,8 @@ static void frame_take(struct sink *s, const struct io_req *req, bool is_fault)
 	if (f->ses->state->kept && f->own)
 		replay_keep(f->ses, req);
 	if (f->ses->hooks.request)
-		f->ses->hooks.request(f->ses->hooks.arg, f->ses, f->load->targets[req->target].name, req, is_fault);
+		f->ses->hooks.request(f->ses->hooks.arg, whole_of(f->ses), f->load->targets[req->target].name, req,
+		                      is_fault);
 	if (next && ahead) {
 		by_own = *req;
 		by_own.due_ns -= req->due_ns ? ahead : 0;
@@ -188,13 +196,21 @@ bool session_saves_now(const struct session *ses)
 	return ses->hooks.checkpoint && clock_now_ns(ses->env->clk) - ses->state->kept_ns >= KEEP_NS;
 }
 
+static void save(struct session *ses)
+{
+	if (ses->hooks.checkpoint && ses->part)
+		ses->part->save(ses->whole, ses->res);
+	else if (ses->hooks.checkpoint)
+		ses->hooks.checkpoint(ses->hooks.arg, ses);
+}
+
 static void keep_current(struct session *ses)
 {
 	bool was_begun = ses->state->is_begun;
 
 	ses->state->is_begun = true;
-	if (!was_begun && ses->hooks.checkpoint)
-		ses->hooks.checkpoint(ses->hooks.arg, ses);
+	if (!was_begun)
+		save(ses);
 	else if (session_saves_now(ses))
 		session_checkpoint(ses);
 }
@@ -305,8 +321,7 @@ void session_checkpoint(struct session *ses)
 	ses->state->kept_ns = clock_now_ns(ses->env->clk);
 	ses->state->is_begun = true;
 	ses->res->head.elapsed_s = (double)(ses->state->kept_ns - ses->start_ns) * 1e-9;
-	if (ses->hooks.checkpoint)
-		ses->hooks.checkpoint(ses->hooks.arg, ses);
+	save(ses);
 }
 
 /* The one that the cli opened before the run; without a cli, one of the session's own. */
@@ -337,7 +352,7 @@ int session_save(struct session *ses, const char *path, enum outfile_kind kind, 
 	if (outfile_save(f, write, arg, &why) < 0 && before == 0) {
 		session_log(ses, "%s", why.text);
 		if (ses->hooks.warn)
-			ses->hooks.warn(ses->hooks.arg, ses, why.text);
+			ses->hooks.warn(ses->hooks.arg, whole_of(ses), why.text);
 	}
 	return 0;
 }
@@ -350,9 +365,21 @@ int session_grow(struct session *ses, const char *path, enum outfile_kind kind, 
 	return r < 0 ? r : outfile_grow(f, err);
 }
 
+/* How far the whole is, when this part of it is so far: it never goes back when a part ends early. */
+static double done_of_whole(const struct session *ses, double done)
+{
+	const struct session_part *part = ses->part;
+
+	if (!part || done < 0.0)
+		return done;
+	done = part->from + fmin(done, 1.0) * (part->to - part->from);
+	ses->state->done = fmax(ses->state->done, fmin(done, 1.0));
+	return ses->state->done;
+}
+
 void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
 {
-	char figure[96];
+	char figure[96], named[128];
 	va_list ap;
 
 	keep_current(ses);
@@ -363,7 +390,11 @@ void session_progress(struct session *ses, const char *phase, double done, const
 		(void)vsnprintf(figure, sizeof(figure), figure_fmt, ap); /* cut is fine */
 		va_end(ap);
 	}
-	ses->hooks.progress(ses->hooks.arg, ses, phase, done, figure_fmt ? figure : NULL);
+	if (ses->part) {
+		(void)snprintf(named, sizeof(named), "%s: %s", ses->measure->name, phase);
+		phase = named;
+	}
+	ses->hooks.progress(ses->hooks.arg, whole_of(ses), phase, done_of_whole(ses, done), figure_fmt ? figure : NULL);
 }
 
 void session_map(struct session *ses, const uint8_t *cells, size_t n)
@@ -382,10 +413,43 @@ void session_log(struct session *ses, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine */
 	va_end(ap);
-	ses->hooks.log(ses->hooks.arg, ses, line);
+	if (ses->part)
+		session_log(ses->whole, "%s: %s", ses->measure->name, line);
+	else
+		ses->hooks.log(ses->hooks.arg, ses, line);
 }
 
 void session_rng(const struct session *ses, uint64_t stream, struct rng *ret)
 {
 	rng_init(ret, ses->seed, stream);
+}
+
+/* ---- when a run has to end, and why ---- */
+
+bool session_is_over(const struct session *ses)
+{
+	return ses->state->lost || (ses->cancel && *ses->cancel);
+}
+
+const char *session_why_over(const struct session *ses)
+{
+	static const char *const why[] = { [LOST_GONE] = "the disk disappeared",
+		                           [LOST_REFUSES] = "the kernel refused a request",
+		                           [LOST_ERRORS] = "as many errors as --max-errors allows" };
+
+	if (ses->state->lost != LOST_GONE && ses->cancel && *ses->cancel)
+		return "it was interrupted";
+	if (ses->state->lost)
+		return why[ses->state->lost];
+	return session_time_left_ns(ses) == 0 ? "--time ran out" : NULL;
+}
+
+void session_ended_early(struct session *ses)
+{
+	ses->state->is_early = true;
+}
+
+uint64_t session_answered_ns(const struct session *ses)
+{
+	return ses->state->answered_ns > ses->start_ns ? ses->state->answered_ns : ses->start_ns;
 }

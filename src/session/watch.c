@@ -15,7 +15,6 @@
 #include "base/xalloc.h"
 #include "session/groups.h"
 #include "session/internal.h"
-#include "session/machine.h"
 
 #define STOP_LEAST_NS (100 * NS_PER_MS)
 

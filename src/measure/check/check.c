@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/measures.h"
-#include "session/part.h"
 #include "verdict/verdict.h"
 
 #define CHECK_TIME_NS (300 * NS_PER_S)
@@ -131,11 +130,10 @@ static struct result *copy_of(const struct result *res)
 }
 
 /* What a part has so far goes into a copy, as the part goes on. */
-static void save(void *arg, struct session *ses, const struct result *part)
+static void save(struct session *ses, const struct result *part)
 {
 	struct result *whole = ses->res, *both = copy_of(whole), *some = both ? copy_of(part) : NULL;
 
-	(void)arg;
 	if (some) {
 		result_join(both, some, 0.0);
 		judge(ses, both);
@@ -179,7 +177,7 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 		part.whole = state;
 		part.words = own->resume ? "--write --resume" : p->words;
 	}
-	r = session_part(ses, &part, &doc, &why);
+	r = session_run_part(ses, &part, &doc, &why);
 	if (r < 0)
 		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
 	/* Parts have their time of the whole; what takes all that is left reads on until then. */
