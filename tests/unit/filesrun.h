@@ -35,7 +35,7 @@
 
 struct files_run {
 	const struct measure *m;
-	char words[512]; /* what follows the command's name */
+	const char *words; /* what follows the command's name */
 	void (*at_look)(struct files_run *run);
 	const struct engine_ops *const *engines; /* NULL: none */
 	uint64_t spin_ns;                        /* of the clock; 0: as of simulated disks */
@@ -141,14 +141,15 @@ static inline void files_run(struct files_run *run)
 	struct common_table table;
 	struct cli_params common = { 0 };
 	const struct opt_set sets[] = { { run->m->opts, params }, { table.opts, &common } };
-	char *argv[WORDS_MAX + 2], *save = NULL, name[] = "platter";
+	char *argv[WORDS_MAX + 2], words[512], *save = NULL, name[] = "platter";
 	struct session_config cfg = { .env = &env, .measure = run->m, .params = params, .cancel = &run->cancel };
 	int argc = 0, first = 0;
 
 	assert_non_null(params);
 	run->clk = (struct clock){ "virtual", files_now, files_sleep, run->spin_ns };
+	(void)snprintf(words, sizeof(words), "%s", run->words);
 	argv[argc++] = name;
-	for (char *word = strtok_r(run->words, " ", &save); word && argc < WORDS_MAX; word = strtok_r(NULL, " ", &save))
+	for (char *word = strtok_r(words, " ", &save); word && argc < WORDS_MAX; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	argv[argc] = NULL;
 	common_table_init(&table, &env, run->m);
@@ -170,6 +171,16 @@ static inline void files_run_well(struct files_run *run)
 	files_run(run);
 	if (run->r != 0)
 		fail_msg("%s: %s", run->m->name, run->err.text);
+}
+
+/* Such a run that is over; at_look: NULL, or as in struct files_run. */
+static inline struct files_run files_ran(const struct measure *m, void (*at_look)(struct files_run *run),
+                                         const char *words)
+{
+	struct files_run run = { .m = m, .at_look = at_look, .words = words };
+
+	files_run_well(&run);
+	return run;
 }
 
 static inline void files_done(struct files_run *run)

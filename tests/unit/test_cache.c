@@ -8,14 +8,14 @@
 
 extern const struct measure measure_cache;
 
-#define RUN(...)                                 \
-	{                                        \
-		.m = &measure_cache, __VA_ARGS__ \
-	}
-
-static void start(struct files_run *run, const char *words)
+static struct files_run ran_while(void (*at_look)(struct files_run *run), const char *words)
 {
-	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, files_dir);
+	return files_ran(&measure_cache, at_look, textf("%s %s", words, files_dir));
+}
+
+static struct files_run ran(const char *words)
+{
+	return ran_while(NULL, words);
 }
 
 static bool is_op(const struct table *t, size_t row, const char *op)
@@ -27,13 +27,11 @@ TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remov
 {
 	static const char *const ops[] = { "write",       "rewrite",          "read",        "reread",
 		                           "random_read", "cold_random_read", "random_write" };
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--mode=cached --without=knee --size=64K-128K --block=1K-64K --repeat=4");
+	const struct table *t = files_table(&run, "matrix");
 	size_t row = 0;
 
-	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-64K --repeat=4");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	for (uint64_t file = 65536; file <= 131072; file *= 2)
 		for (uint64_t record = 1024; record <= 65536; record *= 2)
 			for (size_t op = 0; op < ARRAY_LEN(ops); op++, row++) {
@@ -56,9 +54,10 @@ static void step_on(struct files_run *run)
 
 TEST_WITH(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out, files_disk_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = step_on);
+	struct files_run run = { .m = &measure_cache,
+		                 .words = textf("--mode=cached --size=64K- --block=64K- %s", files_dir),
+		                 .at_look = step_on };
 
-	start(&run, "--mode=cached --size=64K- --block=64K-");
 	files_run(&run);
 	if (run.r == -ENOSPC) {
 		files_done(&run);
@@ -75,12 +74,10 @@ TEST_WITH(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out, file
 /* A look at the clock is a millisecond; 64 KiB go between two looks. */
 TEST_WITH(the_rate_is_bytes_over_time, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--mode=cached --without=knee --size=64K-64K --block=64K-64K --slice=1s");
+	const struct table *t = files_table(&run, "matrix");
 
-	start(&run, "--mode=cached --without=knee --size=64K-64K --block=64K-64K --slice=1s");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++)
 		if (is_op(t, i, "write") || is_op(t, i, "read")) /* 64 KiB: start, one look, end */
 			assert_near(number(t, i, "rate_bytes_per_s"), 65536 / 2e-3, 1.0);
@@ -90,13 +87,10 @@ TEST_WITH(the_rate_is_bytes_over_time, files_dir_make, files_dir_remove)
 
 TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run = ran("--mode=cached --without=knee --size=128K-256K --block=512-16K");
+	const struct table *t = files_table(&run, "matrix");
 	unsigned cold = 0, warm = 0;
 
-	start(&run, "--mode=cached --without=knee --size=128K-256K --block=512-16K");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows && !files_are_memory(); i++) {
 		double before = number(t, i, "cached_before_ratio"), hits = number(t, i, "hit_ratio"),
 		       device = number(t, i, "from_device_ratio");
@@ -127,13 +121,11 @@ TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remov
 
 TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--mode=both --without=knee --size=64K-64K --block=256-8K --slice=1ms");
+	const struct table *t = files_table(&run, "matrix");
 	double align = 0.0;
 
-	start(&run, "--mode=both --without=knee --size=64K-64K --block=256-8K --slice=1ms");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
 		if (strcmp(string_of(t, i, "mode"), "direct") != 0)
 			continue;
@@ -165,15 +157,10 @@ TEST_WITH(readings_from_memory_go_on_until_they_are_precise, files_dir_make, fil
 		     { "--precision=10% --slice=10s", 3, 48 } };
 
 	for (size_t k = 0; k < ARRAY_LEN(runs); k++) {
-		cleanup_files struct files_run run = RUN(.at_look = jitter);
-		const struct table *t;
-		char words[256];
+		cleanup_files struct files_run run = ran_while(
+			jitter, textf("%s --mode=cached --without=knee --size=64K-64K --block=4K-4K", runs[k].words));
+		const struct table *t = files_table(&run, "matrix");
 
-		(void)snprintf(words, sizeof(words), "%s --mode=cached --without=knee --size=64K-64K --block=4K-4K",
-		               runs[k].words);
-		start(&run, words);
-		files_run_well(&run);
-		t = files_table(&run, "matrix");
 		for (size_t i = 0; i < t->nrows; i++) {
 			double n = number(t, i, "repetitions"), low = number(t, i, "low_bytes_per_s"),
 			       high = number(t, i, "high_bytes_per_s"), rate = number(t, i, "rate_bytes_per_s");
@@ -197,11 +184,9 @@ static void stop(struct files_run *run)
 
 TEST_WITH(a_broken_run_keeps_its_part_of_the_matrix, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.at_look = stop);
+	cleanup_files struct files_run run = ran_while(stop, "--mode=cached --size=64K-1M --block=1K-64K");
 	const struct table *t;
 
-	start(&run, "--mode=cached --size=64K-1M --block=1K-64K");
-	files_run_well(&run);
 	assert_true(run.is_done);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	t = files_table(&run, "matrix");
@@ -213,23 +198,18 @@ TEST_WITH(a_broken_run_keeps_its_part_of_the_matrix, files_dir_make, files_dir_r
 
 TEST_WITH(the_time_budget_ends_between_cells_and_says_so, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--mode=cached --without=knee --size=64K-1M --time=300ms");
 
-	start(&run, "--mode=cached --without=knee --size=64K-1M --time=300ms");
-	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	assert_in_range(files_table(&run, "matrix")->nrows, 3, 100);
 }
 
 TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--mode=cached --without=knee --size=64K-128K --block=1K-16K");
+	const struct table *t = files_table(&run, "matrix");
 	double hit = NAN, miss = NAN, ahead = NAN;
-	const struct table *t;
 
-	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-16K");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
 		double rate = number(t, i, "rate_bytes_per_s");
 
@@ -249,11 +229,9 @@ TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remo
 
 TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--mode=cached --size=1M-4M --block=64K-64K");
 	const struct table *t;
 
-	start(&run, "--mode=cached --size=1M-4M --block=64K-64K");
-	files_run_well(&run);
 	assert_true(isnan(files_figure(&run, "knee_bytes")));
 	assert_true(files_has_notice(&run, "no-knee", "still read from memory"));
 	t = files_table(&run, "knee");
@@ -266,9 +244,8 @@ TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_r
 
 TEST_WITH(a_file_system_without_room_names_the_options_that_help, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { .m = &measure_cache, .words = textf("--size=-1000T %s", files_dir) };
 
-	start(&run, "--size=-1000T");
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
 	assert_non_null(strstr(run.err.text, "--size"));
@@ -290,14 +267,13 @@ static void fill_file(const char *name, size_t bytes)
 TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, files_dir_remove)
 {
 	static const char *const ops[] = { "read", "reread", "random_read", "cold_random_read" };
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { 0 };
 	struct stat before, after;
 	const struct table *t;
 
 	fill_file("theirs", 70000);
 	assert_int_equal(stat(files_path("theirs"), &before), 0);
-	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --block=4K-8K %s", files_path("theirs"));
-	files_run_well(&run);
+	run = files_ran(&measure_cache, NULL, textf("--mode=cached --block=4K-8K %s", files_path("theirs")));
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -318,14 +294,14 @@ TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, 
 /* Two programs that read the same pages can be compared: who only reads again drops nothing. */
 TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { 0 };
 	const struct table *t;
 	int fd;
 
 	fill_file("theirs", 1 << 20);
-	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --operations=reread --size=256K --block=64K-64K %s",
-	               files_path("theirs"));
-	files_run_well(&run);
+	run = files_ran(&measure_cache, NULL,
+	                textf("--mode=cached --operations=reread --size=256K --block=64K-64K %s",
+	                      files_path("theirs")));
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 1);
 	assert_int_equal(number(t, 0, "file_bytes"), 256 << 10); /* --size: so much of it */
@@ -341,13 +317,10 @@ TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, 
 /* The state that a cell begins with does not depend on which others are measured. */
 TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--mode=cached --without=knee --operations=random_write,read --size=128K-256K --block=8K-16K");
+	const struct table *t = files_table(&run, "matrix");
 
-	start(&run, "--mode=cached --without=knee --operations=random_write,read --size=128K-256K "
-	            "--block=8K-16K");
-	files_run_well(&run);
-	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
 		assert_string_equal(string_of(t, i, "operation"), i % 2 ? "random_write" : "read");

@@ -189,10 +189,8 @@ TEST_WITH(marks_of_the_same_are_called_different_in_about_5_percent, files_dir_m
 		struct files_run *now = &run[i % 2];
 
 		files_done(now);
-		*now = (struct files_run){ .m = &measure_mark, .at_look = noisy_look };
-		(void)snprintf(now->words, sizeof(now->words), "--count=2000 --time=20ms --repeat=4 --seed=%zu %s",
-		               i + 1, files_dir);
-		files_run_well(now);
+		*now = files_ran(&measure_mark, noisy_look,
+		                 textf("--count=2000 --time=20ms --repeat=4 --seed=%zu %s", i + 1, files_dir));
 		wrong += i && differ(run[1 - i % 2].res, now->res, NULL);
 	}
 	files_done(&run[0]);

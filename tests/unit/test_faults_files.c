@@ -17,8 +17,10 @@ extern const struct measure measure_passes, measure_cache, measure_mark, measure
 enum call { CALL_READ, CALL_WRITE, CALL_FLUSH, CALLS };
 static const char *const call_names[CALLS] = { "read", "write", "flush" };
 
-enum how { HOW_EIO, HOW_ENOSPC, HOW_SHORT, HOW_ZERO, HOW_EVER, HOWS };
-static const char *const how_names[HOWS] = { "EIO", "ENOSPC", "short", "0 bytes", "EIO from then on" };
+/* HOW_FULL: a half of it, and then ENOSPC from then on; of a flush, for which some file systems seek room late, once.
+ */
+enum how { HOW_EIO, HOW_FULL, HOW_SHORT, HOW_ZERO, HOW_EVER, HOWS };
+static const char *const how_names[HOWS] = { "EIO", "full", "short", "0 bytes", "EIO from then on" };
 
 /* ---- the calls ---- */
 
@@ -34,12 +36,14 @@ static struct {
 /* Whether this call goes wrong. *len: shortened. -1 with errno, 0: nothing moved, 1: go on. */
 static int hit(enum call call, size_t *len, off_t at)
 {
+	bool is_ever;
 	uint64_t n;
 
 	if (!plan.is_on || call != plan.call)
 		return 1;
 	n = ++plan.count;
-	if (plan.nth == 0 || (plan.how == HOW_EVER ? n < plan.nth : n != plan.nth))
+	is_ever = plan.how == HOW_EVER || (plan.how == HOW_FULL && call == CALL_WRITE);
+	if (plan.nth == 0 || (is_ever ? n < plan.nth : n != plan.nth))
 		return 1;
 	if (plan.how == HOW_SHORT && *len < 2)
 		return 1;
@@ -51,7 +55,11 @@ static int hit(enum call call, size_t *len, off_t at)
 		return 1;
 	case HOW_ZERO:
 		return 0;
-	case HOW_ENOSPC:
+	case HOW_FULL:
+		if (is_ever && n == plan.nth && *len > 1) {
+			*len /= 2;
+			return 1;
+		}
 		errno = ENOSPC;
 		return -1;
 	default:
@@ -129,9 +137,9 @@ int __wrap_fdatasync(int fd)
 }
 
 /* Waiting for pages that nobody can drop from memory: not here. */
-int __wrap_usleep(unsigned us);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 
-int __wrap_usleep(unsigned us)
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	return 0;
 }
@@ -141,11 +149,40 @@ int __wrap_usleep(unsigned us)
 struct tally {
 	unsigned runs, with_errors, failed, harmless, calls;
 	uint64_t most; /* calls of the good run */
+	size_t rows;   /* that the run before had, whose call was an earlier one */
 };
+
+/* What failed, and whether it is the disk's: a file system that is full ends the run, and is no fault of the disk. */
+static void check_fault(const struct files_run *run, struct tally *t, const char *where)
+{
+	const struct table *table;
+	bool is_full = plan.how == HOW_FULL;
+	const struct result_fault *f = run->res && run->res->nfaults ? run->res->faults : NULL;
+
+	if (plan.how == HOW_SHORT || plan.how == HOW_ZERO || plan.in_header || run->m == &measure_stream)
+		return;
+	if (run->r != (is_full ? -ENOSPC : 0) || !f)
+		fail_msg("%s: %d, %s", where, run->r, run->err.text);
+	if (strcmp(f->op, call_names[plan.call]) != 0 || f->result != (is_full ? -ENOSPC : -EIO))
+		fail_msg("%s: %s, %d", where, f->op, (int)f->result);
+	if ((result_fault_count(run->res) == 0) != is_full)
+		fail_msg("%s: %d faults", where, (int)result_fault_count(run->res));
+	if (run->m == &measure_passes) { /* nothing that was not measured */
+		assert_true(plan.call != CALL_WRITE ||
+		            (isnan(files_figure(run, "write_bytes_per_s")) && isnan(files_figure(run, "fsync_ns"))));
+		return;
+	}
+	table = result_find_table(run->res, run->m == &measure_cache ? "matrix" : "runs");
+	if (plan.call == CALL_FLUSH && table) { /* what went before stays */
+		assert_true(table->nrows >= t->rows);
+		t->rows = table->nrows;
+	}
+}
 
 /* It went wrong: the document, or when nothing could be measured the sentence, has to say so. */
 static void check_told(const struct files_run *run, struct tally *t, const char *where)
 {
+	check_fault(run, t, where);
 	if (run->r < 0) { /* before the first request: the file itself could not be made */
 		if (strlen(run->err.text) < 20)
 			fail_msg("%s: failed without a sentence: '%s'", where, run->err.text);
@@ -170,10 +207,9 @@ static bool one_run(const struct measure *m, const char *words, enum call call, 
                     unsigned kept, struct tally *t)
 {
 	static const struct engine_ops *const engines[] = { &engine_sync, NULL };
-	cleanup_files struct files_run run = { .m = m, .engines = engines, .spin_ns = 1 };
+	cleanup_files struct files_run run = { .m = m, .words = words, .engines = engines, .spin_ns = 1 };
 	char where[300];
 
-	(void)snprintf(run.words, sizeof(run.words), "%s", words);
 	(void)snprintf(where, sizeof(where), "%s %s, %s %" PRIu64 ": %s", m->name, words, call_names[call], nth,
 	               nth ? how_names[how] : "good");
 	plan.call = call;
@@ -211,12 +247,14 @@ static void loop(const struct measure *m, const char *words, unsigned kept)
 		takes_all = getenv("PLATTER_LONG") || t.most <= 64 / TALLY_SHARE;
 		print_message("%s: %" PRIu64 " calls of %s\n", m->name, t.most, call_names[call]);
 		for (enum how how = HOW_EIO; how < HOWS; how++) {
-			if ((how == HOW_ENOSPC && call == CALL_READ) ||
+			if ((how == HOW_FULL && call == CALL_READ) ||
 			    ((how == HOW_SHORT || how == HOW_ZERO) && call == CALL_FLUSH))
 				continue;
+			t.rows = 0;
 			for (uint64_t nth = 1; one_run(m, words, call, how, nth, kept, &t);
 			     nth += takes_all || nth < 16 / TALLY_SHARE ? 1 : 1 + nth / 4)
 				t.calls++;
+			assert_true(call != CALL_FLUSH || m == &measure_passes || m == &measure_stream || t.rows > 0);
 		}
 	}
 	print_message("%s %s: %u runs, %u with errors, %u failed, %u harmless\n", m->name, words, t.runs, t.with_errors,

@@ -108,15 +108,12 @@ TEST(records_in_order_are_not_random)
 
 /* ---- whole runs ---- */
 
-#define RUN(...)                                \
-	{                                       \
-		.m = &measure_mark, __VA_ARGS__ \
+#define ran(...)             files_ran(&measure_mark, NULL, textf(__VA_ARGS__))
+#define ran_while(look, ...) files_ran(&measure_mark, look, textf(__VA_ARGS__))
+#define to_run(...)                                             \
+	{                                                       \
+		.m = &measure_mark, .words = textf(__VA_ARGS__) \
 	}
-
-static void start(struct files_run *run, const char *words, const char *path)
-{
-	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, path);
-}
 
 /* Of the kept file: records in order, sum of their balances. */
 static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
@@ -137,14 +134,11 @@ static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
 
 TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	/* 12345 records of 64 bytes: the last buffer of the stream is not full */
+	cleanup_files struct files_run run = ran("--count=12345 --repeat=1 --time=50ms --keep %s", files_path("kept"));
+	const struct table *t = files_table(&run, "runs");
 	uint64_t records, sum;
 
-	/* 12345 records of 64 bytes: the last buffer of the stream is not full */
-	start(&run, "--count=12345 --repeat=1 --time=50ms --keep", files_path("kept"));
-	files_run_well(&run);
-	t = files_table(&run, "runs");
 	assert_true(t->nrows >= 2); /* stream, syscall, and media where the file system can */
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(number(t, i, "records"), 12345);
@@ -154,9 +148,8 @@ TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, file
 	assert_false(run.res->verdict_is_no);
 	files_done(&run);
 
-	run = (struct files_run)RUN(.is_done = false);
-	start(&run, "--count=12345 --repeat=1 --time=50ms --keep --sweep=790.08KB", files_path("kept"));
-	files_run_well(&run); /* the sweep's file is the last: written as a stream */
+	/* the sweep's file is the last: written as a stream */
+	run = ran("--count=12345 --repeat=1 --time=50ms --keep --sweep=790.08KB %s", files_path("kept"));
 	sum = sum_of_file(files_path("kept"), &records);
 	assert_int_equal(records, 12345);
 	assert_int_equal(sum, (uint64_t)files_figure(&run, "checksum"));
@@ -165,12 +158,9 @@ TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, file
 
 TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run = ran("--count=2000 --repeat=3 --time=30ms %s", files_dir);
+	const struct table *t = files_table(&run, "runs");
 
-	start(&run, "--count=2000 --repeat=3 --time=30ms", files_dir);
-	files_run_well(&run);
-	t = files_table(&run, "runs");
 	for (size_t i = 0; i < t->nrows; i++) {
 		double w = number(t, i, "write_mib_per_s"), r = number(t, i, "read_mib_per_s"),
 		       x = number(t, i, "random_mib_per_s");
@@ -196,12 +186,9 @@ TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir
 /* One look at the clock is 1 ms here: writing N records by count looks twice (start and end). */
 TEST_WITH(time_is_counted_as_the_seed_did, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run = ran("--count=16384 --repeat=1 --time=100ms %s", files_dir); /* 1 MiB */
+	const struct table *t = files_table(&run, "runs");
 
-	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
-	files_run_well(&run);
-	t = files_table(&run, "runs");
 	assert_near(number(t, 0, "write_mib_per_s"), 1000.0, 1e-6);              /* 1 MiB in 1 ms */
 	assert_near(number(t, 0, "write_synced_mib_per_s"), 1000.0 / 2.0, 1e-6); /* and a look more */
 	assert_near(number(t, 0, "read_mib_per_s"), 1000.0, 1e-6);
@@ -242,11 +229,9 @@ static void spoil(struct files_run *run)
 
 TEST_WITH(a_changed_record_shows_in_the_check_sum, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.at_look = spoil);
+	cleanup_files struct files_run run = ran_while(spoil, "--count=1000 --repeat=2 --time=10ms %s", files_dir);
 	const struct table *t;
 
-	start(&run, "--count=1000 --repeat=2 --time=10ms", files_dir);
-	files_run_well(&run);
 	assert_true(run.is_done);
 	t = files_table(&run, "runs");
 	assert_true(fabs(number(t, 0, "checksum_read") - number(t, 0, "checksum_written")) == 1.0);
@@ -265,10 +250,9 @@ static void stop_later(struct files_run *run)
 
 TEST_WITH(a_signal_keeps_what_was_measured_and_removes_the_file, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.at_look = stop_later);
+	cleanup_files struct files_run run =
+		ran_while(stop_later, "--count=1000 --repeat=100 --time=50ms %s", files_dir);
 
-	start(&run, "--count=1000 --repeat=100 --time=50ms", files_dir);
-	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_in_range(files_table(&run, "runs")->nrows, 1, 50);
 	assert_in_range(files_table(&run, "ways")->nrows, 1, 1);
@@ -277,22 +261,17 @@ TEST_WITH(a_signal_keeps_what_was_measured_and_removes_the_file, files_dir_make,
 
 TEST_WITH(a_file_that_may_not_grow_further_says_so, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--repeat=1 --time=1s --size=1M %s", files_dir);
 
-	start(&run, "--repeat=1 --time=10s --size=1M", files_dir);
-	run.m = &measure_mark;
-	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --size=1M %s", files_dir);
-	files_run_well(&run);
 	assert_true(files_has_notice(&run, "capped", "--size"));
 	assert_true(number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
 }
 
 TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = to_run("--count=1000 %s", files_path("letter"));
 
 	file_put(files_path("letter"), "precious");
-	start(&run, "--count=1000", files_path("letter"));
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
 	assert_non_null(strstr(run.err.text, "letter"));
@@ -302,12 +281,10 @@ TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove
 
 TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--count=500 --repeat=1 --time=5ms --sweep=64K,256K,128K %s", files_dir);
+	const struct table *t = files_table(&run, "sweep");
 
-	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,256K,128K", files_dir);
-	files_run_well(&run);
-	t = files_table(&run, "sweep");
 	assert_int_equal(t->nrows, 3); /* all in memory: nothing to narrow down */
 	assert_int_equal(number(t, 0, "file_bytes"), 65536);
 	assert_int_equal(number(t, 1, "file_bytes"), 262144);
@@ -318,21 +295,18 @@ TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 
 TEST_WITH(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run = ran("--count=500 --repeat=1 --time=5ms --sweep=64K %s", files_dir);
+	const struct table *t = files_table(&run, "sweep");
 
-	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K", files_dir);
-	files_run_well(&run);
-	t = files_table(&run, "sweep");
 	assert_near(number(t, 0, "diskmark"),
 	            mark_mean(number(t, 0, "write"), number(t, 0, "read"), number(t, 0, "random")), 1e-9);
 }
 
 TEST_WITH(a_sweep_without_room_is_refused_before_anything_is_written, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run =
+		to_run("--count=500 --repeat=1 --time=5ms --sweep=64K,4000T,1 %s", files_dir);
 
-	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,4000T,1", files_dir);
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
 	assert_non_null(strstr(run.err.text, "--sweep"));
@@ -365,9 +339,8 @@ int __wrap_close(int fd)
 
 TEST_WITH(writing_lasts_until_close_has_returned, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = to_run("--count=16384 --repeat=1 --time=100ms %s", files_dir); /* 1 MiB */
 
-	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
 	closing = &run;
 	files_run(&run);
 	closing = NULL;
@@ -378,9 +351,8 @@ TEST_WITH(writing_lasts_until_close_has_returned, files_dir_make, files_dir_remo
 /* As network file systems do, which have asked the server by then. */
 TEST_WITH(what_close_says_of_a_quota_is_no_error_of_the_disk, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = to_run("--count=1000 --repeat=1 --time=10ms %s", files_dir);
 
-	start(&run, "--count=1000 --repeat=1 --time=10ms", files_dir);
 	closing = &run;
 	close_errno = EDQUOT;
 	files_run(&run);

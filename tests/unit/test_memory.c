@@ -224,11 +224,10 @@ TEST(surface_of_20_tb_needs_no_more_memory_than_of_100_gb)
 
 static int run_files(const struct how *how)
 {
-	cleanup_files struct files_run run = { .m = how->m };
+	const char *where = how->m == &measure_cache ? files_dir : files_path("f");
+	cleanup_files struct files_run run = { .m = how->m, .words = textf("%s %s", how->words, where) };
 	bool is_good;
 
-	(void)snprintf(run.words, sizeof(run.words), "%s %s", how->words,
-	               how->m == &measure_cache ? files_dir : files_path("f"));
 	files_run(&run);
 	is_good = run.r == 0 && run.res->status == STATUS_COMPLETE && run.res->head.elapsed_s >= how->least_s;
 	if (!is_good)

@@ -224,12 +224,11 @@ static const char *witness(const struct result *res)
 
 TEST_WITH(whole_runs_fall_back_and_say_so, new_kernel, files_dir_remove)
 {
-	cleanup_files struct files_run run = { .m = &measure_passes };
+	cleanup_files struct files_run run = { 0 };
 	const struct table *t;
 
 	is_old_kernel = true;
-	(void)snprintf(run.words, sizeof(run.words), "--size=1M --repeat=2 --mode=cold %s", files_dir);
-	files_run_well(&run);
+	run = files_ran(&measure_passes, NULL, textf("--size=1M --repeat=2 --mode=cold %s", files_dir));
 	assert_true(cachestat_calls > 0); /* it was asked first */
 	assert_string_equal(witness(run.res), "mincore");
 	t = files_table(&run, "steps");

@@ -10,23 +10,19 @@
 
 extern const struct measure measure_passes, measure_mark;
 
-#define RUN(...)                                  \
-	{                                         \
-		.m = &measure_passes, __VA_ARGS__ \
+#define ran(...)             files_ran(&measure_passes, NULL, textf(__VA_ARGS__))
+#define ran_while(look, ...) files_ran(&measure_passes, look, textf(__VA_ARGS__))
+#define to_run(...)                                               \
+	{                                                         \
+		.m = &measure_passes, .words = textf(__VA_ARGS__) \
 	}
 #define BLOCK 65536u
 
-static void start(struct files_run *run, const char *words, const char *path)
-{
-	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, path);
-}
-
 static void make_kept(const char *name, const char *size)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--repeat=1 --keep --size=%s %s", size, files_path(name));
 
-	start(&run, textf("--repeat=1 --keep --size=%s", size), files_path(name));
-	files_run_well(&run);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
 }
 
 static void flip(const char *name, uint64_t at)
@@ -68,12 +64,11 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 
 	make_kept("words", "200000");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		cleanup_files struct files_run run = RUN(.is_done = false);
+		cleanup_files struct files_run run = { 0 };
 		uint64_t at = DATAFILE_DATA_OFFSET + places[i];
 
 		flip("words", at);
-		start(&run, "--repeat=2", files_path("words"));
-		files_run_well(&run);
+		run = ran("--repeat=2 %s", files_path("words"));
 		if (!files_has_notice(&run, "verify", textf("the word at byte %" PRIu64 " is ", at / 4 * 4)))
 			fail_msg("nothing was said of byte %" PRIu64, at);
 		assert_int_equal(files_figure(&run, "verify_errors"), 2); /* in either pass */
@@ -86,13 +81,12 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 
 TEST_WITH(every_wrong_word_of_a_block_counts, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { 0 };
 
 	make_kept("words", "192K");
 	for (uint64_t i = 0; i < 100; i++)
 		flip("words", DATAFILE_DATA_OFFSET + BLOCK + 400 * i);
-	start(&run, "--repeat=1", files_path("words"));
-	files_run_well(&run);
+	run = ran("--repeat=1 %s", files_path("words"));
 	assert_int_equal(files_figure(&run, "verify_errors"), 1);
 	assert_int_equal(files_figure(&run, "wrong_words"), 100);
 	assert_int_equal(unlink(files_path("words")), 0);
@@ -100,11 +94,9 @@ TEST_WITH(every_wrong_word_of_a_block_counts, files_dir_make, files_dir_remove)
 
 TEST_WITH(a_good_file_has_no_wrong_words, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--size=300000 --repeat=3 %s", files_dir);
 	const struct table *t;
 
-	start(&run, "--size=300000 --repeat=3", files_dir);
-	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 0);
 	assert_false(run.res->verdict_is_no);
 	t = files_table(&run, "steps");
@@ -136,12 +128,10 @@ static double cpu_seconds(void)
 /* Both are reported of the same CPU time, and the steps have what the program used, but for its start and end. */
 TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = ran("--size=4M --repeat=20 %s", files_dir);
 	double sum = 0.0, before = cpu_seconds();
 	const struct table *t;
 
-	start(&run, "--size=4M --repeat=20", files_dir);
-	files_run_well(&run);
 	before = cpu_seconds() - before;
 	t = files_table(&run, "steps");
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -159,14 +149,11 @@ TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 
 TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files_dir_remove)
 {
-	struct files_run mark = { .m = &measure_mark }, run = RUN(.is_done = false);
+	struct files_run run = files_ran(
+		&measure_mark, NULL, textf("--repeat=1 --count=100 --time=5ms --sweep=96K --keep %s", files_path("f")));
 
-	(void)snprintf(mark.words, sizeof(mark.words), "--repeat=1 --count=100 --time=5ms --sweep=96K --keep %s",
-	               files_path("f"));
-	files_run_well(&mark);
-	files_done(&mark);
-	start(&run, "--repeat=2", files_path("f"));
-	files_run_well(&run);
+	files_done(&run);
+	run = ran("--repeat=2 %s", files_path("f"));
 	assert_true(isnan(files_figure(&run, "verify_errors")));
 	assert_false(run.res->verdict_is_no);
 	assert_int_equal(files_table(&run, "steps")->nrows, 2);
@@ -176,16 +163,14 @@ TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files
 
 TEST_WITH(any_file_is_read_and_stays_as_it_is, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { 0 };
 	struct stat st;
 
 	file_put(files_path("letter"), textf("%0*d", 130000, 0));
-	start(&run, "--repeat=2", files_path("letter"));
-	files_run_well(&run);
+	run = ran("--repeat=2 %s", files_path("letter"));
 	assert_int_equal(number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);
 	files_done(&run);
-	run = (struct files_run)RUN(.is_done = false);
-	start(&run, "--repeat=2 --size=64K", files_path("letter")); /* to be written: refused */
+	run = (struct files_run)to_run("--repeat=2 --size=64K %s", files_path("letter")); /* to be written: refused */
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
 	assert_int_equal(stat(files_path("letter"), &st), 0);
@@ -203,11 +188,10 @@ static void shorten(struct files_run *run)
 
 TEST_WITH(a_file_that_becomes_shorter_is_a_fault_and_not_an_error, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.at_look = shorten);
+	cleanup_files struct files_run run = { 0 };
 
 	make_kept("words", "256K");
-	start(&run, "--repeat=4", files_path("words"));
-	files_run_well(&run);
+	run = ran_while(shorten, "--repeat=4 %s", files_path("words"));
 	assert_true(run.is_done);
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	assert_true(run.res->nfaults >= 1);
@@ -225,10 +209,8 @@ static void stop(struct files_run *run)
 
 TEST_WITH(a_signal_keeps_the_steps_so_far_and_removes_the_file, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.at_look = stop);
+	cleanup_files struct files_run run = ran_while(stop, "--size=1M --repeat=1000 %s", files_dir);
 
-	start(&run, "--size=1M --repeat=1000", files_dir);
-	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_in_range(files_table(&run, "steps")->nrows, 3, 10);
 	assert_int_equal(files_left(), 0);
@@ -236,14 +218,10 @@ TEST_WITH(a_signal_keeps_the_steps_so_far_and_removes_the_file, files_dir_make, 
 
 TEST_WITH(several_files_have_steps_of_their_own, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
-
 	/* the same folder three times: the names differ by themselves */
-	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 %s %s %s", files_dir, files_dir,
-	               files_dir);
-	files_run_well(&run);
-	t = files_table(&run, "steps");
+	cleanup_files struct files_run run = ran("--size=128K --repeat=2 %s %s %s", files_dir, files_dir, files_dir);
+	const struct table *t = files_table(&run, "steps");
+
 	assert_int_equal(t->nrows, 12);
 	for (size_t i = 0; i < t->nrows; i++) {
 		size_t same = 0;
@@ -270,12 +248,10 @@ TEST_WITH(a_file_of_ours_is_written_anew, files_dir_make, files_dir_remove)
 
 TEST_WITH(the_time_budget_ends_reading_and_says_so, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
+	cleanup_files struct files_run run =
+		ran("--size=1M --repeat=10000 --time=200ms %s", files_dir); /* a look at the clock is 1 ms */
+	const struct table *t = files_table(&run, "steps");
 
-	start(&run, "--size=1M --repeat=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
-	files_run_well(&run);
-	t = files_table(&run, "steps");
 	assert_in_range(t->nrows, 10, 200);
 	assert_true(files_has_notice(&run, "time", "--time ended"));
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
@@ -283,13 +259,11 @@ TEST_WITH(the_time_budget_ends_reading_and_says_so, files_dir_make, files_dir_re
 
 TEST_WITH(a_first_pass_that_the_time_budget_ends_has_a_rate, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = { 0 };
 	const struct table *t;
 
 	make_kept("large", "64M");
-	run = (struct files_run)RUN(.is_done = false);
-	start(&run, "--repeat=3 --time=12ms", files_path("large"));
-	files_run_well(&run);
+	run = ran("--repeat=3 --time=12ms %s", files_path("large"));
 	t = files_table(&run, "steps");
 	assert_int_equal(t->nrows, 1);
 	assert_in_range(number(t, 0, "moved_bytes"), 4 << 20, 60 << 20);
@@ -370,9 +344,7 @@ TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_m
 
 	make_kept("small", "4M");
 	make_kept("large", "64M");
-	run = (struct files_run)RUN(.is_done = false);
-	(void)snprintf(run.words, sizeof(run.words), "--repeat=8 %s %s", files_path("small"), files_path("large"));
-	files_run_well(&run);
+	run = ran("--repeat=8 %s %s", files_path("small"), files_path("large"));
 	t = files_table(&run, "steps");
 	for (; n < t->nrows; n++)
 		v[n] = (struct passes_step){ .file = strstr(string_of(t, n, "file"), "large") ? 1 : 0,
