@@ -121,18 +121,6 @@ struct comparison {
 };
 void answer_comparison(struct result *res, const struct table *differences, const struct comparison *c);
 
-/* ---- scatter.c ---- */
-
-struct prior {
-	double variance, df; /* relative, from run to run; 0: not known */
-};
-struct scatter *scatter_new(void);
-void scatter_free(struct scatter *s);
-/* Of a disk. The names are to stay. */
-void scatter_add(struct scatter *s, const char *measurement, const char *figure, double variance, double df);
-/* What all disks together show; s may be NULL. */
-struct prior scatter_prior(const struct scatter *s, const char *measurement, const char *figure);
-
 /* ---- trend.c ---- */
 
 struct trend_row {
@@ -145,13 +133,22 @@ struct trend_row {
 	const char *since;
 };
 
+/* How far figures scatter from run to run, by all disks: a look for each of a disk. */
+struct fleet_scatter {
+	struct scatter_look {
+		const char *measurement, *figure;
+		double variance, df;
+	} * v;
+	size_t n;
+};
+
 struct trend {
 	struct result *out; /* gets notices; NULL: none */
 	double threshold, level;
 	void (*found)(void *arg, const struct trend_row *row);
 	void *arg;
-	size_t slopes;           /* looks: a figure each; filled in */
-	struct scatter *scatter; /* or NULL: a disk's own alone */
+	size_t slopes;                 /* looks: a figure each; filled in */
+	struct fleet_scatter *scatter; /* or NULL: a disk's own alone */
 };
 /* All slopes that there are: level 0 counts them, with their scatter, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);

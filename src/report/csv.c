@@ -10,7 +10,13 @@
 #include "base/cleanup.h"
 #include "report/printer.h"
 
-/* Quoted where it has to be. Lines and tabs stay: programs read them back. */
+/* Lines and tabs stay: programs read them back. */
+static const char *in_quotes(char c)
+{
+	return c == '"' ? "\"\"" : c == '\n' ? "\n" : c == '\t' ? "\t" : NULL;
+}
+
+/* Quoted where it has to be. */
 static void put_text(FILE *out, const char *text)
 {
 	/* what spreadsheets begin to calculate with; '#' would read as a heading of ours */
@@ -19,14 +25,7 @@ static void put_text(FILE *out, const char *text)
 	                 (*text && text[strlen(text) - 1] == ' ');
 
 	(void)fputs(is_formula ? "\"'" : is_quoted ? "\"" : "", out);
-	while (*text) {
-		bool is_space = *text == '\n' || *text == '\t';
-		const char *shown = is_space ? text++ : NULL;
-		size_t bytes = shown ? 1 : report_char(&text, &shown);
-
-		(void)fputs(*shown == '"' ? "\"" : "", out);
-		(void)fwrite(shown, 1, bytes, out);
-	}
+	report_put(out, text, in_quotes);
 	(void)fputs(is_quoted ? "\"" : "", out);
 }
 
@@ -48,12 +47,7 @@ static void put_f64(FILE *out, double value)
 static void put_table_line(FILE *out, const char *name)
 {
 	(void)fputs("# table ", out);
-	while (*name) { /* one line, whatever it holds */
-		const char *shown;
-		size_t bytes = report_char(&name, &shown);
-
-		(void)fwrite(shown, 1, bytes, out);
-	}
+	report_put(out, name, NULL); /* one line, whatever it holds */
 	(void)fputc('\n', out);
 }
 

@@ -54,7 +54,7 @@ struct fleet *fleet_divide(const struct result *const *res, size_t n)
 	cleanup_free size_t *of = xcalloc(n + 1, sizeof(*of));
 	size_t kept = 0, at = 0;
 
-	f->scatter = scatter_new();
+	f->scatter = xcalloc(1, sizeof(*f->scatter));
 	for (size_t i = 0; i < n; i++)
 		if (alike_is_one_disk(res[i]) && !target_is_file(res[i]->targets))
 			by_date[kept++] = res[i];
@@ -80,7 +80,8 @@ void fleet_free(struct fleet *f)
 		return;
 	for (size_t d = 0; d < f->ndisks; d++)
 		free(f->disks[d].findings);
-	scatter_free(f->scatter);
+	free(f->scatter->v);
+	free(f->scatter);
 	free(f->disks);
 	free(f->sorted);
 	free(f);

@@ -43,7 +43,7 @@ struct fleet {
 	size_t nsorted;
 	double level, alarms; /* of a look, and of all together */
 	size_t looks;
-	struct scatter *scatter;
+	struct fleet_scatter *scatter;
 };
 
 /* fleet_free() is in report.h. */
@@ -75,3 +75,10 @@ const struct result *fleet_part(const struct fleet_disk *d, const char *measurem
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
 /* How sure a finding is, as people are shown it: at most 99.99, NaN where nothing was estimated. */
 double fleet_sure_percent(const struct fleet_finding *one);
+
+/* ---- fleet.c: which of many disks go bad ---- */
+
+/* All of it judged. threshold: as of compare. */
+struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold);
+/* "3 of 40 disks need attention: A, B and C." buf of FLEET_SENTENCE. */
+char *fleet_sentence(const struct fleet *f, char *buf);

@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/xalloc.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 #include "verdict/verdict.h"
 
 #define FALSE_ALARMS                                                                                                  \

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 #include "report/html.h"
 #include "report/svg.h"
 

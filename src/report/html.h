@@ -4,8 +4,6 @@
 
 #include "report/report.h"
 
-#define DOCUMENTS_MAX 64 /* in full, on one page */
-
 void html_begin(FILE *out, const char *title, const char *started);
 /* One for each measurement; n up to DOCUMENTS_MAX. */
 void html_sections(FILE *out, const struct result *const *res, size_t n);

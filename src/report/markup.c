@@ -11,27 +11,19 @@
 #include "report/markup.h"
 #include "report/report.h"
 
+static const char *as_entity(char c)
+{
+	static const char *const entities[] = { "&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;", "\n\n", "\t\t" };
+
+	for (size_t i = 0; i < ARRAY_LEN(entities); i++)
+		if (entities[i][0] == c)
+			return entities[i] + 1;
+	return NULL;
+}
+
 void markup_text(FILE *out, const char *text)
 {
-	static const struct {
-		char plain;
-		const char *escaped;
-	} escapes[] = { { '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&#39;" } };
-
-	for (text = text ? text : ""; *text;) {
-		bool is_space = *text == '\n' || *text == '\t';
-		const char *shown = text;
-		size_t bytes = is_space ? 1 : report_char(&text, &shown);
-		const char *escaped = NULL;
-
-		text += is_space;
-		for (size_t i = 0; i < ARRAY_LEN(escapes); i++)
-			escaped = *shown == escapes[i].plain ? escapes[i].escaped : escaped;
-		if (escaped)
-			(void)fputs(escaped, out);
-		else
-			(void)fwrite(shown, 1, bytes, out);
-	}
+	report_put(out, text ? text : "", as_entity);
 }
 
 /* One conversion; fmt is behind its percent sign. Returns what follows it. */

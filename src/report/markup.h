@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#define DOCUMENTS_MAX 64 /* in full, on one page */
+
 #define SVG_HUES   8
 #define SVG_WIDTH  640.0
 #define SVG_HEIGHT 340.0

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/map.h"
 #include "report/plotdata.h"
 #include "report/printer.h"
 

@@ -468,3 +468,85 @@ char *document_label(const struct result *const *res, size_t n, size_t which, ch
 	               is_same ? res[which]->head.started ?: "" : "");
 	return buf;
 }
+
+/* ---- what stands for what, and the cells of a map ---- */
+
+/* Sorted different values of x or y of one series; heap. */
+static double *levels(const struct series *s, bool is_x, size_t *ret_n)
+{
+	double *v = xcalloc(s->n + 1, sizeof(*v));
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = is_x ? s->v[i].x : s->v[i].y;
+	qsort(v, s->n, sizeof(*v), order_f64);
+	for (size_t i = 0; i < s->n; i++)
+		if (n == 0 || v[i] != v[n - 1])
+			v[n++] = v[i];
+	*ret_n = n;
+	return v;
+}
+
+static size_t level_of(const double *v, size_t n, double x)
+{
+	size_t i = 0;
+
+	while (i + 1 < n && v[i] < x)
+		i++;
+	return i;
+}
+
+size_t map_fill(struct series *s)
+{
+	size_t nx, ny;
+	cleanup_free double *xs = levels(s, true, &nx), *ys = levels(s, false, &ny);
+	struct point *v = xcalloc(nx * ny + 1, sizeof(*v));
+
+	for (size_t i = 0; i < nx * ny; i++)
+		v[i] = (struct point){ xs[i % nx], ys[i / nx], NAN, NAN, NAN, NAN };
+	for (size_t i = 0; i < s->n; i++)
+		v[level_of(ys, ny, s->v[i].y) * nx + level_of(xs, nx, s->v[i].x)] = s->v[i];
+	free(s->v);
+	s->v = v;
+	s->n = nx * ny;
+	return nx;
+}
+
+char *map_level_text(const struct axis *a, double v, char *buf, size_t len)
+{
+	if (a->unit == UNIT_BYTES)
+		return report_with_unit(buf, len, &a->levels, v);
+	(void)snprintf(buf, len, "%.6g", v);
+	return buf;
+}
+
+char *map_heat_text(const struct plot_data *d, int i, char *buf, size_t len)
+{
+	double part = (double)i / MAP_HEAT_STEPS;
+	struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
+		                                : d->z.low + part * (d->z.high - d->z.low) };
+
+	return report_value(buf, len, FIELD_TYPE_F64, d->z.unit, &cell);
+}
+
+const char *map_heat_label(const struct plot_data *d)
+{
+	return d->z.label[0] ? d->z.label : "value";
+}
+
+bool plot_key(const struct plot_data *d, size_t i, struct plot_key *ret)
+{
+	bool is_map = d->kind == PLOT_HEATMAP;
+	size_t nseries = d->nseries > 1 && !is_map ? d->nseries : 0, step = i - nseries - d->nmarks;
+
+	*ret = (struct plot_key){ .heat = (double)NAN, .is_series = i < nseries };
+	ret->is_mark = !ret->is_series && i - nseries < d->nmarks;
+	ret->at = ret->is_series ? i : i - nseries;
+	if (ret->is_series || ret->is_mark) {
+		ret->name = ret->is_series ? d->series[i].name : d->marks[ret->at].name;
+		return true;
+	}
+	if (step > 0)
+		ret->heat = (double)(step - 1) / MAP_HEAT_STEPS;
+	ret->name = step == 0 ? map_heat_label(d) : map_heat_text(d, (int)step - 1, ret->text, sizeof(ret->text));
+	return is_map && step <= MAP_HEAT_STEPS + 1;
+}

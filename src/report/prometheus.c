@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 #include "report/markup.h"
 #include "report/printer.h"
 
@@ -60,16 +60,14 @@ static const struct metric_unit *unit_of_metric(enum unit unit)
 
 /* ---- labels ---- */
 
+static const char *in_label(char c)
+{
+	return c == '\\' ? "\\\\" : c == '"' ? "\\\"" : NULL;
+}
+
 static void put_escaped(FILE *f, const char *text)
 {
-	while (*text) {
-		const char *shown;
-		size_t bytes = report_char(&text, &shown);
-
-		if (*shown == '\\' || *shown == '"')
-			(void)fputc('\\', f);
-		(void)fwrite(shown, 1, bytes, f);
-	}
+	report_put(f, text, in_label);
 }
 
 __attribute__((format(printf, 2, 3))) static void put(FILE *f, const char *fmt, ...)

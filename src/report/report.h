@@ -34,7 +34,7 @@ void fleet_free(struct fleet *f);
 #define SCREEN_LINES 40
 #define SCREEN_LEAST 20 /* of a terminal that has fewer than that */
 
-/* page.c, csv.c. All return 0 or a negative errno (a failed write). */
+/* screen.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
 /* Of several documents of `check` a row for each disk, the worst first, in style->lines lines. */
 int report_verdicts(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
@@ -56,7 +56,7 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
  * fit there is nothing else. */
 int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
                 struct err *err);
-/* picture.c: the plot of that name, documents of one measurement laid over each other, as an SVG file; -EINVAL: there
+/* svg.c: the plot of that name, documents of one measurement laid over each other, as an SVG file; -EINVAL: there
  * is none. */
 int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name);
 /* Is there one? 0, or -EINVAL with the names there are. */
@@ -143,5 +143,7 @@ void report_parts(const struct figure *f, bool unicode, struct report_parts *ret
  * Returns the bytes of that.
  */
 size_t report_char(const char **text, const char **ret_shown);
+/* All of it, and other text in the place of a character that escaped() has one for; NULL: of none. */
+void report_put(FILE *out, const char *text, const char *(*escaped)(char c));
 /* Text that a terminal shows and does not obey; cut to width columns (0: not cut). Returns its width. */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);

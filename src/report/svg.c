@@ -5,14 +5,15 @@
  */
 #include "report/svg.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/xalloc.h"
-#include "report/map.h"
 #include "report/printer.h"
 
 #define MARK_HUES  2
@@ -287,6 +288,70 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 	}
 }
 
+/* ---- maps: cells of equal size, one for each pair of levels, from the top left ---- */
+
+/* Columns of a map stand for values: a mark is put between them as on a logarithmic scale. */
+static void map_marks(FILE *out, const struct plot_data *d, const struct point *row, size_t nx, double w)
+{
+	for (size_t i = 0; !isfinite(d->cell) && i < d->nmarks; i++)
+		for (size_t k = 0; k < d->marks[i].n; k++) {
+			double v = d->marks[i].v[k][0], place = 0.0;
+			size_t c = 0;
+
+			while (c + 1 < nx && row[c + 1].x <= v)
+				c++;
+			if (c + 1 < nx && v > row[c].x && row[c].x > 0.0)
+				place = log(v / row[c].x) / log(row[c + 1].x / row[c].x);
+			(void)fprintf(out, "<path class=\"knee\" d=\"M%.1f %.1fV%.1f\"/>\n",
+			              SVG_LEFT + w * ((double)c + 0.5 + place), SVG_TOP - 6,
+			              SVG_HEIGHT - SVG_BOTTOM + 4);
+		}
+}
+
+static void axis_names(FILE *out, const struct plot_data *d)
+{
+	markup(out,
+	       "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text><text class=\"l\" x=\"4\" y=\"18\">%s</text>\n",
+	       (SVG_LEFT + SVG_WIDTH - SVG_RIGHT) / 2, SVG_HEIGHT - 8, d->x.label, d->y.label);
+}
+
+static void map_draw(FILE *out, const struct plot_data *d, struct series *s)
+{
+	size_t nx = map_fill(s), ny = s->n / nx;
+	double w = (SVG_WIDTH - SVG_LEFT - SVG_RIGHT) / (double)nx,
+	       h = (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM) / (double)ny;
+	char text[64];
+
+	for (size_t i = 0; i < s->n; i++) {
+		double heat = axis_place(&d->z, s->v[i].z);
+		struct cell cell = { .f64 = s->v[i].z };
+
+		if (!isfinite(s->v[i].z))
+			continue; /* blank: it was not measured */
+		markup(out,
+		       "<rect class=\"heat%s\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
+		       plot_is_marked(d, &s->v[i]) ? " ring" : "", heat, SVG_LEFT + w * (double)(i % nx),
+		       SVG_TOP + h * (double)(i / nx), fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
+		svg_heat(out, heat);
+		markup(out, "><title>%s</title></rect>\n",
+		       report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
+	}
+	map_marks(out, d, s->v, nx, w);
+	for (size_t i = 0; i < nx; i += nx / 8 + 1)
+		markup(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+		       i % (2 * (nx / 8 + 1)) ? " o" : "", SVG_LEFT + w * ((double)i + 0.5),
+		       SVG_HEIGHT - SVG_BOTTOM + 20, map_level_text(&d->x, s->v[i].x, text, sizeof(text)));
+	for (size_t i = 0; i < ny; i += ny / 10 + 1) {
+		char *space = strchr(map_level_text(&d->y, s->v[i * nx].y, text, sizeof(text)), ' ');
+
+		if (space && !isfinite(d->cell)) /* on a phone the type is large, and the margin is not */
+			memmove(space, space + 1, strlen(space));
+		markup(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+		       i % (2 * (ny / 10 + 1)) ? " o" : "", SVG_LEFT - 6, SVG_TOP + h * ((double)i + 0.5) + 4, text);
+	}
+	axis_names(out, d);
+}
+
 /* Of a plot that is not a map. */
 static void draw_plot(FILE *out, const struct plot_data *d)
 {
@@ -296,7 +361,7 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 	}
 	x_axis(out, d);
 	y_axis(out, d);
-	map_axis_names(out, d);
+	axis_names(out, d);
 	if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
 		draw_marks(out, d);
 	for (int is_line = 0; is_line < 2; is_line++)
@@ -399,7 +464,11 @@ static void sheet_drawings(struct sheet *s, const struct plot_data *d)
 	}
 }
 
-void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see)
+/*
+ * A file of its own, light, for programs that know no variables: title, see (or NULL), what was measured, legend,
+ * drawing. The picture can be turned into a PNG by any of them.
+ */
+static void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see)
 {
 	char *body = NULL;
 	size_t len = 0;
@@ -425,4 +494,70 @@ void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see
 	(void)fputs(body, out);
 	(void)fputs("</svg>\n", out);
 	free(body);
+}
+
+/* What a document of an older program calls it is its title. */
+static const char *name_of(const struct plot *plot)
+{
+	return plot->name ? plot->name : plot->title ? plot->title : "";
+}
+
+static int refuse(const struct result *const *res, size_t n, const char *name, struct err *err)
+{
+	char names[512] = "";
+
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++)
+			if (plot_has_points(res, which, i))
+				str_list(names, sizeof(names), ", ", "%s", name_of(&res[which]->plots[i]));
+	if (!names[0])
+		return err_set(err, -EINVAL, "There is no picture '%s': the documents have none.", name);
+	return err_set(err, -EINVAL, "There is no picture '%s'; there are: %s.", name, names);
+}
+
+static int draw(FILE *out, const struct result *const *res, size_t n, const struct plot *plot, const char *what)
+{
+	struct plot_data *d = plot_data_new(res, n, plot, true);
+
+	if (!d)
+		return -ENODATA;
+	svg_alone(out, d, what, plot->see);
+	plot_data_free(d);
+	return ferror(out) ? -EIO : 0;
+}
+
+static const struct plot *find(const struct result *const *res, size_t n, const char *name, size_t *ret_which)
+{
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++)
+			if (strcmp(name_of(&res[which]->plots[i]), name) == 0 && plot_has_points(res, which, i)) {
+				*ret_which = which;
+				return &res[which]->plots[i];
+			}
+	return NULL;
+}
+
+int report_picture_check(const struct result *const *res, size_t n, const char *name, struct err *err)
+{
+	size_t which;
+
+	return find(res, n, name, &which) ? 0 : refuse(res, n, name, err);
+}
+
+int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name)
+{
+	char label[160], what[256];
+	const struct result *group[DOCUMENTS_MAX];
+	size_t ngroup = 0, which = 0;
+	const struct plot *plot = find(res, n, name, &which);
+
+	if (!plot)
+		return -EINVAL;
+	for (size_t k = 0; k < n && ngroup < DOCUMENTS_MAX; k++)
+		if (strcmp(res[k]->head.measurement, res[which]->head.measurement) == 0)
+			group[ngroup++] = res[k];
+	(void)snprintf(what, sizeof(what), "platter %s of %s, %.10s", res[which]->head.measurement,
+	               ngroup == 1 ? document_label(res, n, which, label, sizeof(label)) : "several",
+	               res[which]->head.started ? res[which]->head.started : "");
+	return draw(out, group, ngroup, plot, what);
 }

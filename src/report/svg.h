@@ -9,9 +9,3 @@
 
 /* The drawing with its legend. d's series are thinned. Write errors show in ferror(out). */
 void svg_plot(FILE *out, struct plot_data *d);
-
-/*
- * A file of its own, light, for programs that know no variables: title, see (or NULL), what was measured, legend,
- * drawing. The picture can be turned into a PNG by any of them.
- */
-void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see);

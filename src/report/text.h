@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between text.c, screen.c, verdictpage.c and page.c, which make the page for people together, each with those before
- * it. Not a door. */
+/* Between text.c, verdictpage.c and screen.c, which make the page for people together, each with those before it. Not a
+ * door. */
 #pragma once
 
 #include "report/printer.h"
@@ -21,12 +21,6 @@ void text_table_of(struct printer *p, const struct result *res, const struct tab
 bool text_is_for_files(const struct table *t); /* nothing but details: for files and pictures */
 void text_faults(struct printer *p, const struct result *res);
 void text_note(struct printer *p, const char *text); /* printable text */
-
-/* ---- screen.c ---- */
-
-/* The document in style->lines lines: the answer, a picture, the figures and tables that it shows, faults and notices;
- * and how much more there is. */
-void text_screen(struct printer *p, const struct result *res);
 
 /* ---- verdictpage.c ---- */
 

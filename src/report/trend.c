@@ -17,6 +17,7 @@
 #include "base/xalloc.h"
 #include "report/disks.h"
 
+#define DISKS_LEAST    3 /* of a scatter: one may be bad */
 #define DATES_MIN      3
 #define STEP_RUNS      2     /* before and behind it: one alone may be an odd one */
 #define FINDINGS_SHOWN 3     /* in the answer; the table has all */
@@ -57,6 +58,63 @@ struct trend_table {
 	size_t worse;
 };
 
+/* ---- how far a figure scatters ---- */
+
+/*
+ * How far a figure scatters from run to run, by all disks of a fleet: few runs of one disk do not show it. As Smyth
+ * (2004): the disks' variances scatter around one of theirs all, with prior degrees of freedom, which are few where
+ * the disks differ in this. Both are found by what half of the disks may spoil: cube roots of variances are nearly
+ * normal (Wilson and Hilferty 1931), their median is the centre, and Qn is how much wider they are than chance.
+ */
+struct prior {
+	double variance, df; /* relative, from run to run; 0: not known */
+};
+
+/* Of a disk. The names are to stay. */
+static void scatter_add(struct fleet_scatter *s, const char *measurement, const char *figure, double variance,
+                        double df)
+{
+	if (!(variance > 0.0) || !(df > 0.0))
+		return;
+	xappend(s->v, s->n, (struct scatter_look){ measurement, figure, variance, df });
+}
+
+/* Of chi-squared by its degrees of freedom: mean and deviation of the cube root. */
+static double root_mean(double df)
+{
+	return 1.0 - 2.0 / (9.0 * df);
+}
+
+/* What all disks together show; s may be NULL. */
+static struct prior scatter_prior(const struct fleet_scatter *s, const char *measurement, const char *figure)
+{
+	cleanup_free double *x = xcalloc(s ? 2 * s->n + 1 : 1, sizeof(*x));
+	double *df = x + (s ? s->n : 0), all = 0.0, usual, wider;
+	struct prior p = { 0 };
+	size_t n = 0;
+	for (size_t i = 0; s && i < s->n; i++)
+		if (strcmp(s->v[i].figure, figure) == 0 && strcmp(s->v[i].measurement, measurement) == 0) {
+			x[n] = cbrt(s->v[i].variance) / root_mean(s->v[i].df);
+			df[n++] = s->v[i].df;
+			all += s->v[i].df;
+		}
+	if (n < DISKS_LEAST)
+		return p;
+	p.variance = pow(stats_median(x, n), 3.0);
+	n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].figure, figure) == 0 && strcmp(s->v[i].measurement, measurement) == 0)
+			x[n++] = (cbrt(s->v[i].variance / p.variance) - root_mean(s->v[i].df)) /
+			         sqrt(2.0 / (9.0 * s->v[i].df));
+	wider = pow(stats_qn(x, n), 2.0) - 1.0;
+	usual = stats_median(df, n);
+	all *= 1.0 - 1.0 / (double)n; /* of the others */
+	p.df = wider > 0.0 ? fmin(usual / wider, all) : all;
+	return p;
+}
+
+/* ---- lines and steps ---- */
+
 /* The documents of one test that came to their end, in the order of time. */
 struct test {
 	const struct result **v;
@@ -82,7 +140,7 @@ static double errors_of(const struct shape *s, const struct figure *f)
 }
 
 /*
- * The scatter around it is that of this disk and that of the others (scatter.c), each as far as it is known; and the
+ * The scatter around it is that of this disk and that of the others, each as far as it is known; and the
  * runs' own intervals do not let the change be known better, whatever few of them look like.
  */
 static bool fit_shape(const struct test *test, size_t n, size_t at, struct shape *ret)

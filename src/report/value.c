@@ -324,6 +324,17 @@ size_t report_char(const char **text, const char **ret_shown)
 	return is_shown ? bytes : 1;
 }
 
+void report_put(FILE *out, const char *text, const char *(*escaped)(char c))
+{
+	while (*text) {
+		const char *other = escaped ? escaped(*text) : NULL, *shown = other;
+		size_t bytes = other ? strlen(other) : report_char(&text, &shown);
+
+		text += other ? 1 : 0;
+		(void)fwrite(shown, 1, bytes, out);
+	}
+}
+
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode)
 {
 	const char *dots = len < 4 ? "" : unicode ? "\xe2\x80\xa6" : "...";

@@ -9,7 +9,7 @@
 
 #include "device/columns.h"
 #include "device/device.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 
 #include "fleetfigures.h"
 #include "rows.h"

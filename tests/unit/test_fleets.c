@@ -7,7 +7,7 @@
  */
 #include "test.h"
 
-#include "report/fleet.h"
+#include "report/disks.h"
 
 #include "fleetfigures.h"
 
