@@ -32,6 +32,8 @@ struct next {
 	double range;         /* in which what is nonsense lies */
 	double spread;        /* of what the arm takes longer, that a pair may be off */
 	double low, step, head_low, head_step;
+	struct part part[NEAR_PAIRS][PARTS]; /* of each pair, by the order that is looked at */
+	size_t nparts[NEAR_PAIRS];
 	double post[CELLS];
 	double head[NEAR_PAIRS][CELLS]; /* densities at the times of a change of heads */
 	double order[ORDERS];           /* log posterior of each, but for a constant */
@@ -75,13 +77,18 @@ static size_t by_bands(double heads, double band, double rise, double tracks, st
 	return n;
 }
 
-static size_t parts_of(const struct next *f, size_t order, double tracks, struct part *ret)
+static void take_order(struct next *f, size_t order)
 {
 	const double heads = surfaces[order / ARRAY_LEN(bends) / ARRAY_LEN(bands)],
 		     band = bands[order / ARRAY_LEN(bends) % ARRAY_LEN(bands)],
 		     rise = f->rise * bends[order % ARRAY_LEN(bends)] * sqrt(heads);
 
-	return band > 0.0 ? by_bands(heads, band, rise, tracks, ret) : by_cylinders(heads, rise, tracks, ret);
+	for (size_t i = 0; i < f->pairs->n; i++) {
+		const double tracks = (double)f->pairs->v[i].tracks;
+
+		f->nparts[i] = band > 0.0 ? by_bands(heads, band, rise, tracks, f->part[i])
+		                          : by_cylinders(heads, rise, tracks, f->part[i]);
+	}
 }
 
 static double head_at(const struct next *f, size_t cell)
@@ -98,24 +105,25 @@ static void head_densities(struct next *f)
 }
 
 /* One pair, at all times of a change of heads: a part on another surface is there with the later of head and arm. */
-static void pair_likely(const struct next *f, size_t i, size_t order, double time, double *product)
+static void pair_likely(const struct next *f, size_t i, double time, double *product)
 {
 	const struct near_pair *p = &f->pairs->v[i];
-	struct part part[PARTS];
-	const size_t n = parts_of(f, order, (double)p->tracks, part);
+	const double variance = p->se * p->se + f->step * f->step / 9.0;
 	double by_arm = 0.0, by_head = 0.0, turns[CELLS + 1] = { 0.0 }, ends[CELLS + 1] = { 0.0 };
 
-	for (size_t j = 0; j < n; j++) {
-		const double more = fmax(part[j].more, 0.0), arm = part[j].more < 0.0 ? 0.0 : time + more,
-			     likely = part[j].share *
-		                      density(p->ns - arm, hypot(hypot(p->se, f->step / 3.0), f->spread * more)),
-			     from = fmin(fmax((arm - f->head_low) / f->head_step + 0.5, 0.0), CELLS);
+	for (size_t j = 0; j < f->nparts[i]; j++) {
+		const struct part *part = &f->part[i][j];
+		const double more = part->more > 0.0 ? part->more : 0.0, arm = part->more < 0.0 ? 0.0 : time + more,
+			     off = f->spread * more,
+			     likely = part->share * density(p->ns - arm, sqrt(variance + off * off)),
+			     from = (arm - f->head_low) / f->head_step + 0.5;
+		const size_t cell = from <= 0.0 ? 0 : from >= CELLS ? CELLS : (size_t)from;
 
 		by_arm += likely;
-		if (!part[j].is_other)
+		if (!part->is_other)
 			continue;
-		ends[(size_t)from] += likely;
-		turns[(size_t)from] += part[j].share;
+		ends[cell] += likely;
+		turns[cell] += part->share;
 	}
 	for (size_t k = 0; k < CELLS; k++) {
 		by_arm -= ends[k];
@@ -125,14 +133,14 @@ static void pair_likely(const struct next *f, size_t i, size_t order, double tim
 }
 
 /* Of all pairs, the time of a change of heads any: as a logarithm. */
-static double log_likely(const struct next *f, size_t order, double time)
+static double log_likely(const struct next *f, double time)
 {
 	double sum[CELLS] = { 0.0 }, product[CELLS];
 
 	for (size_t k = 0; k < CELLS; k++)
 		product[k] = 1.0;
 	for (size_t i = 0; i < f->pairs->n; i++) {
-		pair_likely(f, i, order, time, product);
+		pair_likely(f, i, time, product);
 		for (size_t k = 0; k < CELLS && (i % 16 == 15 || i + 1 == f->pairs->n); k++) {
 			sum[k] += log(product[k]);
 			product[k] = 1.0;
@@ -162,10 +170,11 @@ static void posterior(struct next *f)
 	for (size_t o = 0; o < ORDERS; o++) {
 		before[o] = f->order[o];
 		f->order[o] = -INFINITY;
+		take_order(f, o);
 		for (size_t j = 0; j < CELLS; j++) {
 			const double time = f->low + ((double)j + 0.5) * f->step, z = (time - f->fitted) / f->scale;
 
-			likely[j][o] = before[o] > -HARDLY ? log_likely(f, o, time) - 2.5 * log(1.0 + z * z / 4.0)
+			likely[j][o] = before[o] > -HARDLY ? log_likely(f, time) - 2.5 * log(1.0 + z * z / 4.0)
 			                                   : -(double)INFINITY;
 			f->order[o] = fmax(f->order[o], likely[j][o]);
 		}

@@ -40,28 +40,17 @@
 #define SHARED_ODD  0.1
 #define T4_ROBUST   1.098 /* deviation of the normal law with the same quartiles, for the scale 1 */
 
-double arrival_t4_cdf(double z)
-{
-	double q = 1.0 + z * z / 4.0;
-
-	return 0.5 + 0.375 * z / sqrt(q) * (1.0 - z * z / (12.0 * q));
-}
-
-double arrival_t4_density(double z)
-{
-	double q = 1.0 + z * z / 4.0;
-
-	return 0.375 / (q * q * sqrt(q));
-}
-
 /* How likely the access is of a head in time; and of one that is late. */
 static double in_time(double access, double median, double scale, double period, double *ret_late)
 {
-	const double late = fmin(access - median, 64.0 * period) - period, k = fmax(floor(late / period + 0.5), 1.0);
-	const double before = arrival_t4_cdf(late / scale), first = arrival_t4_cdf((late + period) / scale);
+	const double later = access - median, late = (later < 64.0 * period ? later : 64.0 * period) - period,
+		     per = 1.0 / scale;
+	const unsigned turns = late < 1.5 * period ? 1 : (unsigned)(late / period + 0.5);
+	const double before = arrival_t4_cdf(late * per), first = arrival_t4_cdf((late + period) * per);
 
-	/* At the end of the k-th revolution the next one begins, which is half as likely. */
-	*ret_late = before * exp2(-k) * (1.0 - 0.5 * arrival_t4_cdf((late - k * period) / scale));
+	/* At the end of a revolution the next one begins, which is half as likely. */
+	*ret_late =
+		before / (double)(UINT64_C(1) << turns) * (1.0 - 0.5 * arrival_t4_cdf((late - turns * period) * per));
 	return first > before ? first - before : 0.0;
 }
 

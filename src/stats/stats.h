@@ -136,8 +136,19 @@ struct arrival {
 /* false: fewer than four samples, or one that is not finite. */
 bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
                  struct arrival *ret);
-double arrival_t4_cdf(double z); /* how arrivals scatter: Student's law with four degrees of freedom, for the scale 1 */
-double arrival_t4_density(double z);
+/* How arrivals scatter: Student's law with four degrees of freedom, for the scale 1. */
+static inline double arrival_t4_cdf(double z)
+{
+	double s = z / sqrt(1.0 + z * z / 4.0);
+
+	return 0.5 + s * (0.375 - 0.03125 * s * s);
+}
+static inline double arrival_t4_density(double z)
+{
+	double q = 1.0 + z * z / 4.0;
+
+	return 0.375 / (q * q * sqrt(q));
+}
 double arrival_likelihood(double access, double median, double scale, double period, double missed);
 /* Adds how many accesses came whole revolutions late, where that can be determined. */
 struct arrival_missed {

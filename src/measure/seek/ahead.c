@@ -1,27 +1,115 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The overhead, from returns to one track and from reads a little ahead of the head (model/ahead.h), which bear other
- * errors. Arithmetic only: no device, no clock. */
+/* The overhead, from returns to one track and from reads a little ahead of the head, which bear other errors.
+ * Arithmetic only: no device, no clock. */
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
-#include "model/ahead.h"
 
+#define CELLS         800
+#define NONSENSE      0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
+#define FLOOR_NS      10e3 /* it is known by no better: what the interface takes is known so well */
+#define FEWEST        6    /* of fewer nothing is reported (a choice) */
 #define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
 #define AHEAD_ALONE   12   /* reads ahead of the head, of two places, show the overhead alone (a choice) */
 #define RETURNS_LEAST 0.25 /* of a place's returns, or that many: one in 40 comes by there by chance */
 #define WIDE          0.1  /* of a revolution: wider intervals show nothing (a choice) */
 #define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
 
-/* All of a log. */
-static bool overhead_ahead(const struct aim_log *on, double period, double most, struct stats_estimate *ret)
-{
-	struct ahead_read v[ARRAY_LEN(on->access)];
+/* ---- reads ahead of the head ---- */
 
-	for (size_t i = 0; i < on->n; i++)
-		v[i] = (struct ahead_read){ on->access[i].ns, on->access[i].wait_ns, on->access[i].how == AIM_BLURRED };
-	return ahead_overhead(v, on->n, period, most, ret);
+/*
+ * What reads a little ahead of the head say of the overhead: of sectors on the track that the head is over, which come
+ * by when the command is given, or soon after it. Where a track begins need not be known for that, so that it goes
+ * where tracks are unequal, too. Drives do one of two things:
+ *
+ *	they read ahead	what is on its way is answered when the command is through, or when the sector has come by: the
+ *			later of both, max(o, w);
+ *	they do not	the sector is waited for: w where the command is through by then, and w and a revolution where
+ *it is not.
+ *
+ * Both are tried, each is as likely beforehand, and the reads themselves say which it is.
+ */
+static const double scales[] = { 10e3, 17e3, 30e3, 50e3, 90e3 }; /* of completions: any is as likely beforehand */
+
+/* How likely the time of a read is beside one that may be anything up to the revolution; ret[0]: of a drive that reads
+ * ahead, ret[1]: of one that does not. */
+static void likely(const struct aim_access *a, double overhead, double scale, double period, double *ret)
+{
+	double unit = period / scale, over = (a->wait_ns - overhead) / scale;
+
+	ret[0] = unit * arrival_t4_density((a->ns - fmax(overhead, a->wait_ns)) / scale);
+	ret[1] = unit * arrival_t4_cdf(over) * arrival_t4_density((a->ns - a->wait_ns) / scale) +
+	         unit * arrival_t4_cdf(-over) * arrival_t4_density((a->ns - a->wait_ns - period) / scale);
 }
+
+double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period)
+{
+	double v[2];
+
+	likely(a, overhead, scale, period, v);
+	return log((1.0 - NONSENSE) * (v[0] + v[1]) / 2.0 + NONSENSE);
+}
+
+/* Of all reads together, as logarithms: either way, each scale. */
+static double log_likely(const struct aim_access *on, size_t nread, double overhead, double period)
+{
+	double sum[2 * ARRAY_LEN(scales)] = { 0.0 };
+
+	for (size_t k = 0; k < ARRAY_LEN(scales); k++)
+		for (size_t i = 0; i < nread; i++) {
+			double v[2];
+
+			likely(&on[i], overhead, scales[k], period, v);
+			sum[2 * k] += log((1.0 - NONSENSE) * v[0] + NONSENSE);
+			sum[2 * k + 1] += log((1.0 - NONSENSE) * v[1] + NONSENSE);
+		}
+	return stats_log_sum(sum, ARRAY_LEN(sum));
+}
+
+/* Are two thirds of the reads what an overhead makes of them, one way or the other? */
+static bool explains(const struct aim_access *on, size_t nread, double overhead, double period)
+{
+	size_t n[2] = { 0, 0 };
+
+	for (size_t i = 0; i < nread; i++) {
+		double v[2];
+
+		likely(&on[i], overhead, scales[ARRAY_LEN(scales) - 1], period, v);
+		n[0] += v[0] > NONSENSE;
+		n[1] += v[1] > NONSENSE;
+	}
+	return 3 * (n[0] > n[1] ? n[0] : n[1]) >= 2 * nread;
+}
+
+/* The middle of what is likely of the overhead up to most, and its 95 %; false: not known. */
+static bool ahead_overhead(const struct aim_access *on, size_t nread, double period, double most,
+                           struct stats_estimate *ret)
+{
+	const double step = most / CELLS;
+	double v[CELLS], peak = -INFINITY, middle, off = FLOOR_NS;
+
+	for (size_t i = 0; i < nread; i++)
+		if (on[i].how == AIM_BLURRED)
+			off = SEEK_BLUR_NS;
+	if (nread < FEWEST)
+		return false;
+	for (size_t k = 0; k < CELLS; k++) {
+		v[k] = log_likely(on, nread, ((double)k + 0.5) * step, period);
+		peak = fmax(peak, v[k]);
+	}
+	for (size_t k = 0; k < CELLS; k++)
+		v[k] = exp(v[k] - peak);
+	middle = step * stats_cell_of_share(v, CELLS, 0.5);
+	if (!explains(on, nread, middle, period))
+		return false;
+	*ret = (struct stats_estimate){ middle,
+		                        { fmax(step * stats_cell_of_share(v, CELLS, 0.025) - off, 0.0),
+		                          step * stats_cell_of_share(v, CELLS, 0.975) + off } };
+	return true;
+}
+
+/* ---- both ways ---- */
 
 static size_t tried(const struct aim_log *log, uint32_t pair)
 {
@@ -51,7 +139,7 @@ static struct seek_overhead hold_against(const struct seek_known *k, struct stat
 	struct stats_estimate ahead, mean;
 	double own, other;
 
-	if (!overhead_ahead(on, k->places.period_ns, returns.ci.high + BEYOND, &ahead))
+	if (!ahead_overhead(on->access, on->n, k->places.period_ns, returns.ci.high + BEYOND, &ahead))
 		return o;
 	if (ahead.ci.high < returns.ci.low) {
 		o.ci.low = ahead.ci.low;
@@ -74,7 +162,7 @@ static bool by_reads_ahead(const struct seek_known *k, const struct aim_log *on,
 	const double most = SEEK_OVERHEAD_MOST * k->places.period_ns;
 	struct stats_estimate o;
 
-	if (on->pairs < 2 || on->n < AHEAD_ALONE || !overhead_ahead(on, k->places.period_ns, most, &o) ||
+	if (on->pairs < 2 || on->n < AHEAD_ALONE || !ahead_overhead(on->access, on->n, k->places.period_ns, most, &o) ||
 	    o.ci.high - o.ci.low > WIDE * k->places.period_ns)
 		return false;
 	*ret = (struct seek_overhead){ .ns = o.value, .ci = o.ci };

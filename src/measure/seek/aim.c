@@ -7,7 +7,7 @@
  * (Worthington et al. 1995 aim at the minimal time likewise; Wong 2019 finds it by shrinking steps).
  *
  * First come accesses aimed evenly over the revolution, whose mean less half a revolution is another estimate. Then
- * each aims a little before or after where the head may arrive (model/belief.h), which is where an access shows most.
+ * each aims a little before or after where the head may arrive (struct belief), which is where an access shows most.
  *
  * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the
  * next one knows. An access that did not end at the angle that was aimed at does not count.
@@ -20,6 +20,76 @@
 #define SEEN_MAX  64    /* sectors of a track whose angles are kept: a pair of places is visited less often */
 #define TRIES     8     /* for what was not read yet; for each aim that is to show something (a choice) */
 #define TOLERANCE 0.012 /* of a revolution about the angle aimed at (real drives: 97 % within 0.014) */
+#define NEAR_EDGE 0.7   /* scales (of the logistic law) */
+#define HARDLY    5.0   /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
+#define FORGETS                                                                                                       \
+	0.5 /* what the places before show of the next ones: their log likelihood times this (a choice: half as sure) \
+	     */
+
+/* ---- when the head arrives ---- */
+
+void belief_anything(struct belief *b, double most, size_t n, double scatter)
+{
+	*b = (struct belief){ .n = n, .step = most / (double)n, .scatter = scatter };
+}
+
+void belief_within(struct belief *b, struct interval ns)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		double median = ((double)i + 0.5) * b->step;
+
+		if (median < ns.low || median > ns.high)
+			b->log_likelihood[i] -= HARDLY;
+	}
+}
+
+void belief_learn(struct belief *b, double access, double period)
+{
+	const double missed = 0.02, never = log(arrival_likelihood(0.0, period, b->scatter, period, missed));
+
+	for (size_t i = 0; i < b->n; i++) {
+		double median = ((double)i + 0.5) * b->step;
+
+		b->log_likelihood[i] += median > access + 30.0 * b->scatter
+		                                ? never
+		                                : log(arrival_likelihood(access, median, b->scatter, period, missed));
+	}
+}
+
+/* Other places of the same distance take about as long. */
+void belief_fades(struct belief *b)
+{
+	double most = -INFINITY;
+
+	for (size_t i = 0; i < b->n; i++)
+		most = fmax(most, b->log_likelihood[i]);
+	for (size_t i = 0; i < b->n; i++)
+		b->log_likelihood[i] = fmax((b->log_likelihood[i] - most) * FORGETS, -9.0);
+}
+
+double belief_draw(const struct belief *b, struct rng *rng)
+{
+	double most = -INFINITY, sum = 0.0, at;
+
+	for (size_t i = 0; i < b->n; i++)
+		most = fmax(most, b->log_likelihood[i]);
+	for (size_t i = 0; i < b->n; i++)
+		sum += exp(b->log_likelihood[i] - most);
+	at = rng_double(rng) * sum;
+	for (size_t i = 0; i < b->n; i++) {
+		at -= exp(b->log_likelihood[i] - most);
+		if (at <= 0.0)
+			return ((double)i + rng_double(rng)) * b->step;
+	}
+	return 0.0;
+}
+
+double belief_aim(const struct belief *b, struct rng *rng, size_t i)
+{
+	return belief_draw(b, rng) + (i & 1 ? NEAR_EDGE : -NEAR_EDGE) * b->scatter;
+}
+
+/* ---- targets ---- */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -183,9 +253,8 @@ static int evenly(struct aim *a, struct err *err)
 
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
 		r = hop(a, i, NAN, AIM_FIRST, &shows, err);
-	for (size_t i = 0, tries = 0;
-	     r == 0 && !is_unstored(a) && i < a->setup->neven && tries < TRIES / 2 * a->setup->neven &&
-	     !seek_is_over(a->s);
+	for (size_t i = 0, tries = 0; r == 0 && !is_unstored(a) && i < a->setup->neven &&
+	                              tries < TRIES / 2 * a->setup->neven && !seek_is_over(a->s);
 	     tries++) {
 		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &shows, err);
 		i += r == 0 && shows;

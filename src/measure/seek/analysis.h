@@ -150,6 +150,9 @@ double seek_transfer(const struct seek_known *k, double byte); /* the same of a 
 
 /* ---- ahead.c ---- */
 
+#define SEEK_BLUR_NS 20e3 /* so far is a blurred one off at most */
+/* The logarithm of how likely a read ahead of the head is. */
+double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period);
 /* From returns to one track, and reads ahead of the head there. */
 struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct seek_point *returns,
                                       const struct seek_point *on);
@@ -160,7 +163,7 @@ struct stats_estimate seek_less_overhead(const struct seek_known *k, struct stat
 /* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's.
  */
 bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a);
-#define SEEK_OVERHEAD_MOST 0.4 /* of a revolution: longer overheads are not looked for (a choice) */
+#define SEEK_OVERHEAD_MOST 0.4   /* of a revolution: longer overheads are not looked for (a choice) */
 #define SEEK_SCATTER       0.003 /* how far one scatters, before any shows (real drives: 0.003 to 0.01) */
 
 /* ---- points.c ---- */

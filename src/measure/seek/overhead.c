@@ -7,24 +7,25 @@
  * as drives read ahead. To come back to where the head is in little more than the overhead, P must lie at the end of a
  * track and its target at the begin.
  *
- * So first the tracks about a place are surveyed (model/tracks.h). Then their begins are narrowed down: a return by
+ * So first the tracks about a place are surveyed (tracks, below). Then their begins are narrowed down: a return by
  * half a track takes half a revolution only within one track. Then come returns aimed about the overhead, each on a
  * fresh track, as the drive's cache holds the old one.
  *
  * A drive may need time to find its place on the track again, and where tracks are unequal there are no returns. So
- * each place first gets reads a little ahead of the head (model/ahead.h), and in a short run these alone.
+ * each place first gets reads a little ahead of the head (ahead.c), and in a short run these alone.
  */
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
-#include "model/ahead.h"
-#include "model/tracks.h"
 
-#define CELLS            200 /* of what is believed of it (a choice) */
-#define PLACES           5   /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY           TRACKS_SURVEY
+#define CELLS            200   /* of what is believed of it (a choice) */
+#define PLACES           5     /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY           44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
+#define TOLERANCE        0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
+#define DENSE            4     /* that many others have to agree with one (a choice) */
+#define CONSISTENT       0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
 #define SURVEY_APART     24.0  /* tracks from what the length was from */
 #define SURVEY_BRIEF     22    /* where only the length of a track is wanted, which those on one track show */
 #define SHARP            0.004 /* of a track: its begin need not be known better (a choice) */
@@ -38,7 +39,7 @@
 #define SCALE_STEP       1.6   /* longer tracks that are tried, as the rate may be the interface's, up to */
 #define SCALE_MOST       8.0
 #define STORED_TRIES     12 /* of places for one that holds data, where a third does: one in a hundred is not found */
-#define BUS_UNKNOWN_MOST (2.0 * AHEAD_BLUR_NS) /* of a sector: what the interface takes is known to half of it */
+#define BUS_UNKNOWN_MOST (2.0 * SEEK_BLUR_NS) /* of a sector: what the interface takes is known to half of it */
 
 struct walk {
 	struct seek_run *s;
@@ -81,10 +82,121 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 
 static bool is_near(double turns, double n)
 {
-	return fabs(turns - n) < TRACKS_TOLERANCE;
+	return fabs(turns - n) < TOLERANCE;
 }
 
 /* ---- the tracks about a place ---- */
+
+/* The tracks about a place, from the angles of reads that go backwards by a third of a track: how long they are, by
+ * those on one track, and where they begin, if equal tracks explain which of them lie on one. */
+struct tracks_survey {
+	double offset[SURVEY], phase[SURVEY]; /* downwards, or in pairs upwards */
+	size_t n;
+	bool is_break[SURVEY]; /* a track begins between this and the one before */
+	bool is_known[SURVEY];
+};
+
+/* The densest of what pairs of neighbours say, as those on one track agree. */
+static double densest(double *v, size_t n)
+{
+	size_t width = n / 3 + 1 > DENSE ? n / 3 + 1 : DENSE;
+	double least = INFINITY, found = NAN;
+
+	if (n < 8)
+		return NAN;
+	stats_sort(v, n);
+	for (size_t i = 0; i + width < n; i++)
+		if (v[i + width] - v[i] < least) {
+			least = v[i + width] - v[i];
+			found = v[i + width / 2];
+		}
+	return least < 0.05 * found ? found : (double)NAN;
+}
+
+/* From one to the next, the shorter way for what lies on one track. */
+static double way(const struct tracks_survey *v, size_t i, double *ret_bytes)
+{
+	double bytes = v->offset[i - 1] - v->offset[i], turn = v->phase[i - 1] - v->phase[i];
+
+	turn = bytes < 0.0 ? -turn : turn;
+	*ret_bytes = fabs(bytes);
+	return turn - floor(turn);
+}
+
+/* NaN: not known. guess: tracks are no longer by much. */
+static double tracks_length(const struct tracks_survey *v, double guess)
+{
+	double one[SURVEY], bytes_sum = 0.0, turn_sum = 0.0, length;
+	size_t n = 0;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double bytes, turn = way(v, i, &bytes);
+
+		if (bytes < 0.8 * guess && turn > 0.15 && turn < 0.7)
+			one[n++] = bytes / turn;
+	}
+	length = densest(one, n);
+	for (size_t i = 1; i < v->n; i++) { /* all those on one track together */
+		double bytes, turn = way(v, i, &bytes);
+
+		if (fabs(turn - bytes / length) < TOLERANCE / 2.0) {
+			bytes_sum += bytes;
+			turn_sum += turn;
+		}
+	}
+	return turn_sum > 0.0 ? bytes_sum / turn_sum : (double)NAN;
+}
+
+/* Pairs of the survey that a grid of equal tracks explains: a track begins between them, or none does. */
+static size_t explained(const struct tracks_survey *v, double first, double track)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double above = floor((v->offset[i - 1] - first) / track), below = floor((v->offset[i] - first) / track);
+
+		n += v->is_known[i] && (above != below) == v->is_break[i];
+	}
+	return n;
+}
+
+/* The middle of the grids that explain most, and how far they reach to either side; *track becomes sharper. */
+static bool tracks_grid(struct tracks_survey *v, double *track, double *ret_first, double *ret_slack)
+{
+	size_t most = 0, known = 0;
+	double base = v->offset[v->n - 1], best_track = *track, low = NAN, high = NAN;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double step = phase_distance(v->phase[i - 1] - (v->offset[i - 1] - v->offset[i]) / *track, v->phase[i]);
+
+		v->is_known[i] = v->offset[i - 1] - v->offset[i] < 0.8 * *track;
+		v->is_break[i] = fabs(step) > TOLERANCE;
+		known += v->is_known[i];
+	}
+	for (int k = 0; k < 9; k++) { /* the measured length first */
+		double length = *track * (1.0 + 0.0004 * (k & 1 ? (k + 1) / 2 : -k / 2));
+
+		for (int j = 0; j < 400; j++) {
+			double first = base - length * (double)j / 400.0;
+			size_t n = explained(v, first, length);
+
+			if (n > most || (n == most && length == best_track && j > 0 && isfinite(high) &&
+			                 low - first < 1.5 * length / 400.0)) {
+				if (n > most)
+					high = first;
+				most = n;
+				low = first;
+				best_track = length;
+			}
+		}
+	}
+	if (known < SURVEY / 2 || (double)most < CONSISTENT * (double)known)
+		return false;
+	*track = best_track;
+	*ret_first = (low + high) / 2.0;
+	*ret_slack = (high - low) / 2.0 + 0.01 * best_track;
+	return true;
+}
 
 /*
  * A drive that keeps what passes before a read answers many of them, which show nothing. So where the length is all
@@ -200,7 +312,6 @@ static int read_on(struct walk *w, double from, double want_ns, struct belief *b
 	double access = NAN, wait, head, passed;
 	uint64_t first = 0, done = 0;
 	struct aim_access one;
-	struct ahead_read read;
 	int r = go(w, from, &access, &first, err);
 
 	head = w->at + step;
@@ -228,9 +339,9 @@ static int read_on(struct walk *w, double from, double want_ns, struct belief *b
 		                   .how = isfinite(w->s->known.hits.bus_ns) ? AIM_EVENLY : AIM_BLURRED,
 		                   .end = AIM_THERE };
 	log->access[log->n++] = one;
-	read = (struct ahead_read){ one.ns, one.wait_ns, one.how == AIM_BLURRED };
 	for (size_t i = 0; i < b->n; i++)
-		b->log_likelihood[i] += ahead_log_likelihood(&read, ((double)i + 0.5) * b->step, b->scatter, period);
+		b->log_likelihood[i] +=
+			seek_ahead_log_likelihood(&one, ((double)i + 0.5) * b->step, b->scatter, period);
 	return 0;
 }
 

@@ -13,7 +13,6 @@
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
-#include "model/reads.h"
 
 #define ROUNDS       2    /* of reads by a curve, and the curve from them: little changes then */
 #define HITS_MOST    4    /* times the reads of the media: one in 50 hits comes late */
@@ -26,6 +25,11 @@
 #define MODEL_NS     30e3 /* no point is better than the model of two pieces, which need not meet (a choice) */
 #define AIMED_MOST   24   /* accesses of one distance: it does not outweigh all reads (a choice) */
 #define BINS_MOST    12   /* then each has more reads instead (a choice) */
+#define NODES        3
+#define MISSED       0.03 /* of the reads, more or less (real drives: 0.001 to 0.07) */
+#define COARSE_STEP  0.06 /* of a revolution */
+#define COARSE_MOST  300  /* reads are enough for that */
+#define LAST_STEPS   0.1  /* of the scatter: a step from which nothing is won any more */
 
 void seek_point_fit(const struct seek_known *k, struct seek_point *p, const struct arrival_prior *prior, double most)
 {
@@ -83,6 +87,130 @@ struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_sampl
 	return ret;
 }
 
+/* ---- the likeliest curve of reads ---- */
+
+/*
+ * What a random read should take, straight from the times of others, and of aimed accesses: the likeliest a + b sqrt(d)
+ * + c d (stats/arrival.c says how likely a time is by it). That is not a seek curve to be reported, as it knows neither
+ * its own error nor a knee; but it needs no points of thirty reads each, and a hundred reads know three numbers well.
+ * The mean over the device, which it takes variance off, is right by any curve.
+ */
+struct reads_way {
+	double root, ns; /* of the part of the stroke that the head went; until the sector began */
+};
+
+static const double node_root[NODES] = { 0.14, 0.5,
+	                                 1.0 }; /* roots of distances, where the times are what is looked for */
+
+struct judge {
+	const struct reads_way *v;
+	size_t n;
+	double period, time[NODES];
+};
+
+/* Through the three times, a parabola of the root of the distance. */
+static double time_at(const double *time, double root)
+{
+	const double *node = node_root, rise = (time[1] - time[0]) / (node[1] - node[0]),
+		     next = (time[2] - time[1]) / (node[2] - node[1]);
+
+	return time[0] + (root - node[0]) * (rise + (root - node[1]) * (next - rise) / (node[2] - node[0]));
+}
+
+/* Of the first n reads, by the times. */
+static double likely(const struct judge *j, size_t n, double scatter)
+{
+	double sum = 0.0, product = 1.0;
+
+	for (size_t i = 0; i < n; i++) {
+		product *= arrival_likelihood(j->v[i].ns, time_at(j->time, j->v[i].root), scatter, j->period, MISSED);
+		if (i % 64 == 63) { /* nonsense to the 64th power is not zero */
+			sum += log(product);
+			product = 1.0;
+		}
+	}
+	return sum + log(product);
+}
+
+/* The likeliest a + b sqrt(d), on a grid that a real curve lies within a twentieth of a revolution of: its times. */
+static void coarse(struct judge *j)
+{
+	const double step = COARSE_STEP * j->period;
+	double most = -INFINITY, best[NODES] = { 0.0 };
+
+	for (int i = 0; i < 30; i++)
+		for (int k = 0; k < 60; k++) {
+			double sum;
+
+			for (size_t m = 0; m < NODES; m++)
+				j->time[m] = i * step + k * 1.5 * step * node_root[m];
+			sum = likely(j, j->n < COARSE_MOST ? j->n : COARSE_MOST, step);
+			if (sum <= most)
+				continue;
+			most = sum;
+			memcpy(best, j->time, sizeof(best));
+		}
+	memcpy(j->time, best, sizeof(best));
+}
+
+/* From there always to what is likelier, by ever smaller steps. */
+static double climb(struct judge *j, double scatter)
+{
+	double most = likely(j, j->n, scatter);
+
+	for (double step = scatter; step > LAST_STEPS * scatter; step /= 2.0)
+		for (bool better = true; better;) {
+			better = false;
+			for (size_t k = 0; k < 2 * NODES; k++) {
+				double kept = j->time[k / 2], now;
+
+				j->time[k / 2] += k & 1 ? step : -step;
+				now = likely(j, j->n, scatter);
+				if (now > most) {
+					most = now;
+					better = true;
+				} else {
+					j->time[k / 2] = kept;
+				}
+			}
+		}
+	return most;
+}
+
+/* The likeliest, by scatters as sharp as the times allow; which is the best of those. */
+static void likeliest(struct judge *j, double *ret_scatter)
+{
+	static const double scatters[] = { 0.06, 0.03, 0.015, 0.008 }; /* of a revolution */
+	double most = -INFINITY, time[NODES] = { 0.0 };
+
+	for (size_t k = 0; k < ARRAY_LEN(scatters); k++) {
+		double now = climb(j, scatters[k] * j->period);
+
+		if (now <= most)
+			continue;
+		most = now;
+		*ret_scatter = scatters[k] * j->period;
+		memcpy(time, j->time, sizeof(time));
+	}
+	memcpy(j->time, time, sizeof(time));
+}
+
+/* The likeliest; from: a curve that is near it; NULL: none is known. */
+static struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from)
+{
+	struct curve c = { .is_known = true };
+	struct judge j = { .v = v, .n = n, .period = period };
+
+	if (!from)
+		coarse(&j);
+	for (size_t m = 0; from && m < NODES; m++)
+		j.time[m] = curve_at(from, node_root[m] * node_root[m]);
+	likeliest(&j, &c.rms_ns);
+	for (size_t i = 0; i < CURVE_CELLS; i++)
+		c.time[i] = time_at(j.time, sqrt(curve_cell(i)));
+	return c;
+}
+
 /* ---- points ---- */
 
 struct points {
@@ -125,7 +253,7 @@ static bool one_bin(const struct seek_known *k, const struct curve *trend, const
 static size_t ways_of(const struct seek_samples *m, struct reads_way *ret)
 {
 	for (size_t i = 0; i < m->nrandom; i++)
-		ret[i] = (struct reads_way){ m->random[i].stroke, m->random[i].ns };
+		ret[i] = (struct reads_way){ sqrt(m->random[i].stroke), m->random[i].ns };
 	return m->nrandom;
 }
 
@@ -215,7 +343,7 @@ static size_t add_aimed(const struct seek_samples *m, const struct curve *c, dou
 			continue;
 		for (size_t j = 0; j < p->log.n && n < AIMED_MOST; j++)
 			if (aim_shows(&p->log.access[j])) {
-				v[all++] = (struct reads_way){ p->stroke, p->log.access[j].ns };
+				v[all++] = (struct reads_way){ sqrt(p->stroke), p->log.access[j].ns };
 				n++;
 			}
 	}

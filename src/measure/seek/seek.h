@@ -9,7 +9,6 @@
 
 #include "measure/seek/analysis.h"
 #include "measure/shared/timed.h"
-#include "model/belief.h"
 
 struct seek_params {
 	bool quick;
@@ -88,6 +87,25 @@ double seek_rate_bytes(const struct seek_run *s);
 int seek_find_overhead(struct seek_run *s, struct err *err);
 #define SEEK_RETURNS  "overhead"   /* what returns to one track are of, in table "accesses"; */
 #define SEEK_READS_ON "reading on" /* what reads ahead of the head are of, in table "accesses" */
+
+/*
+ * When the head arrives, as far as accesses show: the logarithm of the likelihood of its median on a grid, from which
+ * the next time to aim at is drawn (Thompson 1933).
+ */
+#define BELIEF_CELLS 1024
+struct belief {
+	size_t n;
+	double step, scatter;
+	double log_likelihood[BELIEF_CELLS]; /* of the median in cell i: i * step to (i + 1) * step */
+};
+
+void belief_anything(struct belief *b, double most, size_t n, double scatter); /* up to most, in n cells */
+void belief_within(struct belief *b, struct interval ns);                      /* elsewhere it is hardly likely */
+void belief_learn(struct belief *b, double access, double period);
+void belief_fades(struct belief *b); /* other places of the same distance take about as long */
+double belief_draw(const struct belief *b, struct rng *rng);
+/* The i-th time to aim at: before the drawn one and behind it in turn, where an access shows most of it. */
+double belief_aim(const struct belief *b, struct rng *rng, size_t i);
 
 /* Accesses between two places, aimed at times (aim.c). */
 struct aim_setup {
