@@ -9,9 +9,7 @@
 #define CELLS         800
 #define NONSENSE      0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
 #define FLOOR_NS      10e3 /* it is known by no better: what the interface takes is known so well */
-#define FEWEST        6    /* of fewer nothing is reported (a choice) */
 #define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define AHEAD_ALONE   12   /* reads ahead of the head, of two places, show the overhead alone (a choice) */
 #define RETURNS_LEAST 0.25 /* of a place's returns, or that many: one in 40 comes by there by chance */
 #define WIDE          0.1  /* of a revolution: wider intervals show nothing (a choice) */
 #define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
@@ -92,8 +90,6 @@ static bool ahead_overhead(const struct aim_access *on, size_t nread, double per
 	for (size_t i = 0; i < nread; i++)
 		if (on[i].how == AIM_BLURRED)
 			off = SEEK_BLUR_NS;
-	if (nread < FEWEST)
-		return false;
 	for (size_t k = 0; k < CELLS; k++) {
 		v[k] = log_likely(on, nread, ((double)k + 0.5) * step, period);
 		peak = fmax(peak, v[k]);
@@ -162,7 +158,7 @@ static bool by_reads_ahead(const struct seek_known *k, const struct aim_log *on,
 	const double most = SEEK_OVERHEAD_MOST * k->places.period_ns;
 	struct stats_estimate o;
 
-	if (on->pairs < 2 || on->n < AHEAD_ALONE || !ahead_overhead(on->access, on->n, k->places.period_ns, most, &o) ||
+	if (on->pairs < 2 || !ahead_overhead(on->access, on->n, k->places.period_ns, most, &o) ||
 	    o.ci.high - o.ci.low > WIDE * k->places.period_ns)
 		return false;
 	*ret = (struct seek_overhead){ .ns = o.value, .ci = o.ci };
@@ -209,7 +205,7 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 		places++;
 		n += more;
 	}
-	if (places >= 2 && fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
+	if (places && fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
 		                    &on->log);

@@ -22,6 +22,7 @@
 
 #define CELLS            200   /* of what is believed of it (a choice) */
 #define PLACES           5     /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define PLACES_BRIEF     3     /* of a short run */
 #define SURVEY           44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
 #define TOLERANCE        0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
 #define DENSE            4     /* that many others have to agree with one (a choice) */
@@ -372,18 +373,29 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 
 /* What is found at the places. */
 struct found {
-	struct aim_log *returns, *on; /* on: by reads ahead of the head */
+	struct seek_point *returns, *on; /* on: by reads ahead of the head */
 	struct belief by_returns, by_on;
 	double scale; /* a track is that many times as long as the sequential rate has it, which may be the interface's
 	               */
-	size_t futile, silent; /* places that could not be come back to; that reported nothing by reads ahead */
+	size_t places, futile; /* that were visited; that could not be come back to */
 	size_t unseen;         /* where no track was found */
 };
 
-/* A short run has time for one way. A long one looks for tracks to return to, unless there are none. */
+/* Reads ahead of the head at two places left it open: they show nothing, or take what the cache's answers do, which
+ * may or may not be the overhead. A run that is given half of the usual time cannot afford to know. */
+static bool is_open(const struct seek_run *s, const struct found *f)
+{
+	const struct seek_overhead o = seek_overhead_of(&s->known, f->returns, f->on);
+
+	return f->places > 1 && 2.0 * s->budget.scale > 1.0 &&
+	       !(o.ci.high - o.ci.low < SEEK_KNOWN * s->known.places.period_ns);
+}
+
+/* A short run has time for one way, unless that leaves it open. A long one looks for tracks to return to, unless there
+ * are none. */
 static bool wants_returns(const struct seek_run *s, const struct found *f)
 {
-	return f->silent > 0 || (!s->p->quick && (f->returns->pairs > 0 || f->futile < FUTILE));
+	return s->p->quick || f->futile >= FUTILE ? is_open(s, f) : true;
 }
 
 /* Anywhere; where parts answer without the media, at a place that does not. */
@@ -407,15 +419,15 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 	struct walk w = { .s = s };
 	struct tracks_survey v = { 0 };
 	double start, guess;
-	const uint32_t had = f->returns->pairs;
-	const size_t had_on = f->on->n;
+	const bool was_open = s->p->quick && is_open(s, f); /* then one survey is enough, and no time is left for two */
+	const uint32_t had = f->returns->log.pairs;
 	int r = begin_at(&w, err);
 
 	start = w.at;
 	*ret = (struct seek_rate){ start / (double)s->known.places.size_bytes, NAN };
 	guess = seek_track_bytes(&s->known.places, ret->place_ratio) * f->scale;
 	if (r == 0)
-		r = look(&w, &v, SURVEY_BRIEF, 1.1 * guess, err);
+		r = look(&w, &v, was_open ? SURVEY : SURVEY_BRIEF, 1.1 * guess, err);
 	if (r < 0)
 		return r;
 	w.track = v.n > SURVEY_BRIEF / 2 ? tracks_length(&v, guess) : (double)NAN;
@@ -425,44 +437,47 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 		return 0;
 	}
 	ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
-	if (is_bus_known(&w))
-		r = reads_on(&w, start, &f->by_on, f->on, err);
-	f->silent += f->on->n < had_on + READS_ON / 2;
+	if (is_bus_known(&w) && !was_open)
+		r = reads_on(&w, start, &f->by_on, &f->on->log, err);
+	f->places++;
 	if (r < 0 || !wants_returns(s, f))
 		return r;
 	w.at = start - SURVEY_APART * w.track;
-	r = look(&w, &v, SURVEY, w.track, err);
+	if (!was_open)
+		r = look(&w, &v, SURVEY, w.track, err);
 	if (r == 0 && v.n > SURVEY / 2 && survey_tracks(&w, &v)) {
 		ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
 		r = find_begin(&w, err);
 		if (r == 0)
-			r = returns(&w, &f->by_returns, f->returns, err);
+			r = returns(&w, &f->by_returns, &f->returns->log, err);
 	}
-	f->futile += f->returns->pairs == had;
+	f->futile += f->returns->log.pairs == had;
 	return r;
 }
 
 /* Are there enough places, of either kind? */
-static bool is_enough(const struct seek_run *s, const struct found *f, size_t want)
+static bool is_enough(const struct seek_run *s, const struct found *f)
 {
-	return f->returns->pairs >= want || (!wants_returns(s, f) && f->on->pairs >= want);
+	if (s->p->quick)
+		return f->places + f->returns->log.pairs >= PLACES_BRIEF && !is_open(s, f);
+	return f->returns->log.pairs >= PLACES || (!wants_returns(s, f) && f->on->log.pairs >= PLACES);
 }
 
 int seek_find_overhead(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *p = xcalloc(2, sizeof(*p));
 	const double period = s->known.places.period_ns;
-	struct seek_rate rate[3 * PLACES];
+	struct seek_rate rate[2 * PLACES + 1];
 	const uint32_t block = s->t.block_bytes;
-	struct found f = { .returns = &p->log, .on = &p[1].log, .scale = 1.0 };
-	size_t want = s->p->quick ? 3 : PLACES, n = 0;
+	struct found f = { .returns = p, .on = &p[1], .scale = 1.0 };
+	size_t n = 0;
 	int r = 0;
 
 	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, CELLS, SEEK_SCATTER * period);
 	f.by_on = f.by_returns;
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
-	for (size_t i = 0; r == 0 && !is_enough(s, &f, want) && i < 2 * want + 1 && !seek_is_over(s); i++) {
+	for (size_t i = 0; r == 0 && !is_enough(s, &f) && i < 2 * PLACES + 1 && !seek_is_over(s); i++) {
 		r = one_place(s, &f, &rate[n], err);
 		n += r == 0 && isfinite(rate[n].rate_bytes_per_s);
 	}
