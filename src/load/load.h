@@ -76,7 +76,7 @@ struct io_fault {
 
 enum load_end {
 	LOAD_DONE,      /* the feeder ended */
-	LOAD_LIMIT,     /* max_ops, max_bytes or max_ns reached: nothing more was issued */
+	LOAD_LIMIT,     /* max_ns reached: nothing more was issued */
 	LOAD_CANCELLED, /* a signal */
 	LOAD_FAULTS,    /* more than max_faults */
 	LOAD_GONE,      /* a target is not there any more, or takes no requests (see gone_target) */
@@ -87,8 +87,8 @@ struct load {
 	size_t ntargets;
 	struct feeder *feeder;
 	struct sink *sink;
-	uint32_t depth;                      /* 0: the engine's */
-	uint64_t max_ops, max_bytes, max_ns; /* 0: no limit; max_ns counts from the start of the run */
+	uint32_t depth;  /* 0: the engine's */
+	uint64_t max_ns; /* from the start of the run; 0: no limit */
 	uint64_t max_faults;
 	bool by_own_clock;         /* for session_load(): all times as session_now_ns() has them */
 	bool keep_going_when_gone; /* several targets: the feeder is expected to leave the lost one out */
@@ -122,10 +122,9 @@ struct load_stats {
 	uint32_t gone_target; /* the first lost; UINT32_MAX: none */
 	uint32_t ngone;
 	bool is_refused; /* the first takes no requests, and may be there */
-	uint64_t start_ns, first_submit_ns, last_done_ns;
-	uint64_t end_ns;             /* when the last was drained */
-	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */
-	uint64_t late;               /* of those completed: under way when this program did not run */
+	uint64_t start_ns, last_done_ns;
+	uint64_t end_ns; /* when the last was drained */
+	uint64_t late;   /* requests that were under way when this program did not run */
 };
 
 /*

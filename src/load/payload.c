@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "load/load.h"
 
@@ -264,58 +265,36 @@ enum payload_fault payload_look(const void *buf, const struct payload_id *expect
 	return body_difference(p, &h, h.len_bytes - sizeof(h)).nbits <= FEW_BITS ? PAYLOAD_FLIPPED : PAYLOAD_DAMAGED;
 }
 
-/* Of a block whose header is good. */
-static int describe(const uint8_t *buf, enum payload_fault fault, const struct payload_id *e,
-                    const struct payload_id *f, struct err *err)
+int payload_check(const void *buf, const struct payload_id *expect, struct err *err)
 {
+	static const char *const texts[] = {
+		[PAYLOAD_EMPTY] = "is empty (zeros): what was written there was lost",
+		[PAYLOAD_FOREIGN] = "is not one of platter's: the write was lost, or other data lie there",
+		[PAYLOAD_OTHER_RUN] = "is of another run: what was written there now was lost",
+		[PAYLOAD_ELSEWHERE] = "is that of another place: blocks were swapped, or one was written twice",
+		[PAYLOAD_OTHER] = "is another one: the last write was lost",
+	};
+	struct payload_id found = { 0 };
+	enum payload_fault fault = payload_look(buf, expect, &found);
+	const char *text = fault < ARRAY_LEN(texts) ? texts[fault] : NULL;
 	struct difference d;
 	struct header h;
 
-	if (fault == PAYLOAD_OTHER_RUN)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is of another run (seed %" PRIu64
-		               "): what was written there now was lost.",
-		               e->offset_bytes, f->seed);
-	if (fault == PAYLOAD_ELSEWHERE)
-		return err_set(err, -EILSEQ,
-		               "At offset %" PRIu64 " of target %" PRIu32 " lies the block of offset %" PRIu64
-		               " of target %" PRIu32 ": blocks were swapped, or one was written twice.",
-		               e->offset_bytes, e->target, f->offset_bytes, f->target);
-	if (fault == PAYLOAD_OTHER && f->sequence < e->sequence)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is another one (number %" PRIu64 " instead of %" PRIu64
-		               "): the last write was lost.",
-		               e->offset_bytes, f->sequence, e->sequence);
-	if (fault == PAYLOAD_OTHER)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is another one (number %" PRIu64 " instead of %" PRIu64
-		               ", %" PRIu32 " bytes instead of %" PRIu32 ").",
-		               e->offset_bytes, f->sequence, e->sequence, f->len_bytes, e->len_bytes);
-	memcpy(&h, buf, sizeof(h));
-	d = body_difference(buf, &h, e->len_bytes - sizeof(h));
-	if (d.nbits == 1)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " came back with bit %u of its byte %zu flipped.",
-		               e->offset_bytes, d.bit, d.first);
-	return err_set(err, -EILSEQ,
-	               "The block at offset %" PRIu64
-	               " came back with %zu wrong bytes (%u bits), the first at byte %zu.",
-	               e->offset_bytes, d.nbytes, d.nbits, d.first);
-}
-
-int payload_check(const void *buf, const struct payload_id *expect, struct err *err)
-{
-	struct payload_id found = { 0 };
-	enum payload_fault fault = payload_look(buf, expect, &found);
-
 	if (fault == PAYLOAD_GOOD)
 		return 0;
-	if (found.len_bytes)
-		return describe(buf, fault, expect, &found, err);
-	return err_set(err, -EILSEQ, "The %sblock at offset %" PRIu64 " %s.",
-	               fault == PAYLOAD_EMPTY || fault == PAYLOAD_FOREIGN ? "" : "header of the ", expect->offset_bytes,
-	               fault == PAYLOAD_EMPTY ? "is empty (zeros): what was written there was lost"
-	               : fault == PAYLOAD_FOREIGN
-	                       ? "is not one of platter's: the write was lost, or other data lie there"
-	                       : "is damaged");
+	if (!found.len_bytes)
+		return err_set(err, -EILSEQ, "The block at offset %" PRIu64 " %s.", expect->offset_bytes,
+		               text ? text : "has a damaged header");
+	if (text)
+		return err_set(err, -EILSEQ,
+		               "The block at offset %" PRIu64 " of target %" PRIu32 " %s. It says offset %" PRIu64
+		               " of target %" PRIu32 ", number %" PRIu64 " for %" PRIu64 ", %" PRIu32 " bytes.",
+		               expect->offset_bytes, expect->target, text, found.offset_bytes, found.target,
+		               found.sequence, expect->sequence, found.len_bytes);
+	memcpy(&h, buf, sizeof(h));
+	d = body_difference(buf, &h, h.len_bytes - sizeof(h));
+	return err_set(err, -EILSEQ,
+	               "The block at offset %" PRIu64
+	               " came back with %zu wrong bytes (%u bits), the first at byte %zu, bit %u.",
+	               expect->offset_bytes, d.nbytes, d.nbits, d.first, d.bit);
 }

@@ -56,7 +56,6 @@ struct run {
 	size_t ntargets;
 	struct gate *gates; /* per target */
 	uint64_t *gone_ns;  /* per target; 0: it is there */
-	uint64_t issued, issued_bytes, max_issued, max_issued_bytes;
 	uint64_t limit_faults;      /* faults that count against max_faults */
 	uint64_t wait_ns;           /* the feeder has nothing before that */
 	uint64_t stop_ns;           /* max_ns as a time */
@@ -195,8 +194,6 @@ static void gate_init(struct gate *g, const struct target *t, const struct engin
 
 static inline void issue(struct run *run, struct io_req *req)
 {
-	run->issued++;
-	run->issued_bytes += req->len_bytes;
 	run->pool.batch[run->pool.nbatch++] = req;
 }
 
@@ -212,26 +209,22 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 	return false;
 }
 
-/* Requests in batches, until the feeder has none left or a limit is reached: feed() finds out which. */
+/* Requests in batches, until the feeder has none left. */
 static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 {
-	while (run->pool.nfree && run->issued < run->max_issued) {
-		uint64_t most = run->max_issued - run->issued;
-		uint32_t n = most < run->pool.nfree ? (uint32_t)most : run->pool.nfree;
-		struct io_req **reqs = run->pool.free + run->pool.nfree - n;
+	while (run->pool.nfree) {
+		struct io_req **reqs = run->pool.free;
+		uint32_t n = f->many(f, reqs, run->pool.nfree);
 
-		n = f->many(f, reqs, n);
 		if (n == 0)
 			return 0;
 		for (uint32_t i = 0; i < n; i++)
 			if (__builtin_expect(!may_pass(run, reqs[i]), 0) && look_closer(run, reqs[i], now_ns) < 0)
 				return -EINVAL;
 		memcpy(run->pool.batch + run->pool.nbatch, reqs, n * sizeof(*reqs));
-		memmove(reqs, reqs + n, (size_t)(run->pool.free + run->pool.nfree - reqs - n) * sizeof(*reqs));
+		memmove(reqs, reqs + n, (run->pool.nfree - n) * sizeof(*reqs));
 		run->pool.nbatch += n;
 		run->pool.nfree -= n;
-		run->issued +=
-			n; /* run->issued_bytes is without meaning here: feed() asks for one by one if it has any */
 	}
 	return 0;
 }
@@ -244,16 +237,12 @@ static void feed(struct run *run, uint64_t now_ns)
 	run->wait_ns = CLOCK_NEVER;
 	if (run->pool.held && hold(run, run->pool.held, now_ns))
 		return;
-	if (f->many && run->max_issued_bytes == UINT64_MAX && feed_many(run, f, now_ns) < 0)
+	if (f->many && feed_many(run, f, now_ns) < 0)
 		return;
 	while (run->pool.nfree) {
 		struct io_req *req = run->pool.free[run->pool.nfree - 1];
 		enum feed kind;
 
-		if (run->issued >= run->max_issued || run->issued_bytes >= run->max_issued_bytes) {
-			run_end(run, LOAD_LIMIT, now_ns);
-			return;
-		}
 		if (__builtin_expect(req->buf != req->owner, 0)) { /* the feeder put in its own */
 			req->buf = req->owner;
 			req->slot = (uint32_t)(req - run->pool.reqs);
@@ -330,17 +319,13 @@ static bool take_bad(struct run *run, struct io_req *req)
 
 	if (req->res == -EOPNOTSUPP && req->op > IO_VERIFY) /* so says the way to the disk, not the disk */
 		return true;
-	if (req->res >= 0) {
-		run->stats.bytes += (uint64_t)req->res;
-		if (t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)
-			return false; /* the end of the device */
-	}
+	if (req->res >= 0 && t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)
+		return false; /* the end of the device */
 	if (!*gone_ns && is_lost(t, req->res))
 		lose_target(run, req);
 	if (*gone_ns && req->res <= 0 && !err_is_refusal(req->res))
 		req->res = -ENODEV;
 	fault.res = req->res;
-	run->stats.faults++;
 	if (load->on_fault)
 		load->on_fault(load->arg, &fault);
 	/* Requests in flight when the target was lost add nothing. */
@@ -391,17 +376,12 @@ static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 		look_for_stop(run, before_ns, until_ns, n ? run->pool.done[0]->done_ns : clock_now_ns(run->eng->clk));
 	if (n <= 0)
 		return n;
-	/* The earliest stamp is among the requests of the first rounds, before any of them is used again. */
-	for (uint32_t i = 0; run->stats.ops == 0 && i < run->depth; i++)
-		if (run->pool.reqs[i].submit_ns && run->pool.reqs[i].submit_ns < run->stats.first_submit_ns)
-			run->stats.first_submit_ns = run->pool.reqs[i].submit_ns;
 	/* An engine that waits within submit() (sync) gives no chance to report it earlier. */
 	if (!run->is_stall_reported && run->load->on_stall && run->pool.done[0]->done_ns >= run->moved_ns + STALL_NS)
 		run->load->on_stall(run->load->arg, run->pool.done[0]->done_ns, run->pool.done[0]);
 	run->moved_ns = run->pool.done[n - 1]->done_ns;
 	run->stats.last_done_ns = run->moved_ns;
 	run->is_stall_reported = false;
-	run->stats.ops += (uint32_t)n;
 	memcpy(run->pool.free + run->pool.nfree, run->pool.done, (size_t)n * sizeof(*run->pool.done));
 	run->pool.nfree += (uint32_t)n;
 	for (int i = 0; i < n; i++) {
@@ -410,9 +390,7 @@ static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 
 		req->is_late = __builtin_expect(req->submit_ns < run->late_ns, 0);
 		run->stats.late += req->is_late;
-		if (__builtin_expect(req->res == (int32_t)req->len_bytes, 1))
-			run->stats.bytes += req->len_bytes;
-		else
+		if (__builtin_expect(req->res != (int32_t)req->len_bytes, 0))
 			is_fault = take_bad(run, req);
 		sink->take(sink, req, is_fault);
 	}
@@ -531,8 +509,6 @@ static void run_open(struct run *run)
 	run->ntargets = run->load->ntargets;
 	for (size_t i = 0; i < run->ntargets; i++)
 		gate_init(&run->gates[i], &run->load->targets[i], run->eng);
-	run->max_issued = run->load->max_ops ? run->load->max_ops : UINT64_MAX;
-	run->max_issued_bytes = run->load->max_bytes ? run->load->max_bytes : UINT64_MAX;
 }
 
 static void run_close(struct run *run)
@@ -577,7 +553,7 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 		.sink = load->sink ? load->sink : &none,
 		.eng = eng,
 		.err = err,
-		.stats = { .first_submit_ns = CLOCK_NEVER, .gone_target = UINT32_MAX },
+		.stats = { .gone_target = UINT32_MAX },
 		.drain_until_ns = CLOCK_NEVER,
 	};
 
@@ -585,8 +561,6 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 		return err_set(err, -EBUSY, "The %s engine is still busy with an earlier run.", eng->ops->name);
 	run_open(&run);
 	run_loop(&run);
-	if (run.stats.first_submit_ns == CLOCK_NEVER)
-		run.stats.first_submit_ns = run.stats.last_done_ns = run.stats.start_ns;
 	*ret = run.stats;
 	run_close(&run);
 	return run.error;

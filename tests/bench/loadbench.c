@@ -35,7 +35,8 @@ struct bench {
 	struct random_feeder random[MAX_TARGETS];
 	uint64_t at[MAX_TARGETS];
 	double interval_ns; /* of pacing; 0: none */
-	uint64_t start_ns, given;
+	uint64_t start_ns, given, count; /* count: to be given */
+	uint64_t ops, bytes, faults;
 	struct hist *latency, *late;
 };
 
@@ -44,6 +45,8 @@ static enum feed bench_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 	struct bench *b = (struct bench *)f;
 	uint64_t due = 0;
 
+	if (b->given == b->count)
+		return FEED_END;
 	if (b->interval_ns > 0) {
 		if (b->start_ns == 0)
 			b->start_ns = now_ns + NS_PER_MS;
@@ -77,6 +80,9 @@ static void bench_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct bench *b = (struct bench *)((char *)s - offsetof(struct bench, s));
 
+	b->ops++;
+	b->bytes += req->res > 0 ? (uint64_t)req->res : 0;
+	b->faults += is_fault;
 	if (!is_fault)
 		hist_add(b->latency, req->done_ns - req->submit_ns);
 }
@@ -121,7 +127,7 @@ static int open_targets(struct bench *b, char **paths, int n)
 			.is_there = is_there,
 			.is_there_arg = &b->targets[i],
 		};
-		random_feeder_init(&b->random[i], IO_READ, (uint32_t)i, 0, (uint64_t)size, b->block_bytes, UINT64_MAX,
+		random_feeder_init(&b->random[i], IO_READ, (uint32_t)i, 0, (uint64_t)size, b->block_bytes, b->count,
 		                   (uint64_t)i + 1);
 		b->ntargets++;
 	}
@@ -131,16 +137,16 @@ static int open_targets(struct bench *b, char **paths, int n)
 static void print(const struct bench *b, const struct engine *eng, const struct load_stats *st)
 {
 	static const char *const ends[] = { "done", "limit", "cancelled", "faults", "gone" };
-	double s = (double)(st->last_done_ns - st->first_submit_ns) / 1e9;
+	double s = (double)(st->last_done_ns - st->start_ns) / 1e9;
 	struct host_usage u;
 
 	host_usage(&u);
-	printf("{\"end\": \"%s\", \"faults\": %" PRIu64 ", ", ends[st->end], st->faults);
+	printf("{\"end\": \"%s\", \"faults\": %" PRIu64 ", ", ends[st->end], b->faults);
 	printf("\"engine\": \"%s\", \"note\": \"%s\", \"ops\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.6f, "
 	       "\"iops\": %.1f, \"bytes_per_s\": %.0f, \"user_ns\": %" PRIu64 ", \"system_ns\": %" PRIu64
 	       ", \"max_rss_bytes\": %" PRIu64 ", \"workers\": %u, \"lat_p50_ns\": %" PRIu64
 	       ", \"lat_p99_ns\": %" PRIu64,
-	       eng->ops->name, eng->note, st->ops, st->bytes, s, (double)st->ops / s, (double)st->bytes / s, u.user_ns,
+	       eng->ops->name, eng->note, b->ops, b->bytes, s, (double)b->ops / s, (double)b->bytes / s, u.user_ns,
 	       u.system_ns, u.max_rss_bytes, engine_worker_threads(), hist_quantile(b->latency, 0.5),
 	       hist_quantile(b->latency, 0.99));
 	if (b->late)
@@ -162,14 +168,14 @@ static int run(struct bench *b, const char *name, const struct engine_config *cf
 	}
 	print(b, eng, &st);
 	engine_close(eng);
-	if (st.faults)
-		fprintf(stderr, "loadbench: %" PRIu64 " faults\n", st.faults);
-	return st.faults ? 1 : 0;
+	if (b->faults)
+		fprintf(stderr, "loadbench: %" PRIu64 " faults\n", b->faults);
+	return b->faults ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	static struct bench b;
+	static struct bench b = { .count = UINT64_MAX };
 	struct engine_config cfg = { .depth = 128 };
 	struct load load = { .max_ns = 2 * NS_PER_S };
 	const char *engine = "auto";
@@ -192,7 +198,7 @@ int main(int argc, char **argv)
 			load.max_ns = (uint64_t)(strtod(optarg, NULL) * 1e9);
 			break;
 		case 'n':
-			load.max_ops = strtoull(optarg, NULL, 0);
+			b.count = strtoull(optarg, NULL, 0);
 			load.max_ns = 0;
 			break;
 		case 'f':

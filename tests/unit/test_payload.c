@@ -46,9 +46,9 @@ TEST(every_single_flipped_bit_is_found_and_placed)
 			buf[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			assert_int_equal(payload_check(buf, &want, &err), -EILSEQ);
 			if (bit < 64 * 8)
-				(void)snprintf(where, sizeof(where), "header of the block at offset 40960");
+				(void)snprintf(where, sizeof(where), "block at offset 40960 has a damaged header");
 			else
-				(void)snprintf(where, sizeof(where), "bit %u of its byte %u flipped", bit % 8, bit / 8);
+				(void)snprintf(where, sizeof(where), "(1 bits), the first at byte %u, bit %u", bit / 8, bit % 8);
 			assert_non_null(strstr(err.text, where));
 			buf[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
@@ -91,19 +91,19 @@ TEST(wrong_blocks_are_distinguished)
 
 	other.offset_bytes = 8192; /* the neighbour's block lies here: swapped or doubled */
 	payload_fill(buf, &other);
-	check_says(buf, &id, "lies the block of offset 8192");
+	check_says(buf, &id, "swapped, or one was written twice. It says offset 8192 of");
 	other = id;
 	other.sequence = 4; /* what was there before */
 	payload_fill(buf, &other);
-	check_says(buf, &id, "number 4 instead of 11): the last write was lost");
+	check_says(buf, &id, "the last write was lost. It says offset 40960 of target 2, number 4 for 11");
 	other = id;
 	other.seed = 99;
 	payload_fill(buf, &other);
-	check_says(buf, &id, "another run (seed 99)");
+	check_says(buf, &id, "another run");
 	other = id;
 	other.target = 0;
 	payload_fill(buf, &other);
-	check_says(buf, &id, "of target 0");
+	check_says(buf, &id, "of target 0, ");
 	memset(buf, 0, sizeof(buf));
 	check_says(buf, &id, "zeros");
 	memset(buf, 0x5a, sizeof(buf));
@@ -123,9 +123,9 @@ TEST(a_new_header_over_old_filling_is_a_good_block)
 	next.offset_bytes += BLOCK;
 	payload_stamp(buf, &next);
 	assert_int_equal(payload_check(buf, &next, NULL), 0);
-	check_says(buf, &id, "lies the block of offset 45056");
+	check_says(buf, &id, "It says offset 45056");
 	buf[1000] ^= 4;
-	check_says(buf, &next, "bit 2 of its byte 1000 flipped");
+	check_says(buf, &next, "(1 bits), the first at byte 1000, bit 2");
 }
 
 TEST(filling_does_not_compress)

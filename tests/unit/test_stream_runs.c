@@ -131,9 +131,9 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 TEST(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where)
 {
 	check_harm(HARM_NONE, 0, 0, NULL);
-	check_harm(HARM_FLIP, 1, 37 * BLOCK, "bit 5 of its byte 4711 flipped");
-	check_harm(HARM_SWAP, 2, 37 * BLOCK, "lies the block of offset 6619136");  /* 101 blocks */
-	check_harm(HARM_SWAP, 2, 101 * BLOCK, "lies the block of offset 2424832"); /* 37 */
+	check_harm(HARM_FLIP, 1, 37 * BLOCK, "the first at byte 4711, bit 5");
+	check_harm(HARM_SWAP, 2, 37 * BLOCK, "It says offset 6619136");  /* 101 blocks */
+	check_harm(HARM_SWAP, 2, 101 * BLOCK, "It says offset 2424832"); /* 37 */
 	check_harm(HARM_LOSE, 1, 37 * BLOCK, "lost");
 	check_harm(HARM_LOSE_TO_ZERO, 1, 37 * BLOCK, "lost");
 	check_harm(HARM_DOUBLE, 1, 101 * BLOCK, "written twice");

@@ -93,7 +93,7 @@ static int make_file(void)
 
 struct checker {
 	struct sink sink; /* first */
-	uint64_t good;
+	uint64_t taken, good;
 };
 
 static void check(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -101,6 +101,7 @@ static void check(struct sink *sink, const struct io_req *req, bool is_fault)
 	uint64_t number = req->offset_bytes / BLOCK, found[2];
 
 	memcpy(found, req->buf, sizeof(found));
+	((struct checker *)sink)->taken++;
 	if (!is_fault && found[0] == number * 1000003 && found[1] == found[0] + 1)
 		((struct checker *)sink)->good++;
 }
@@ -119,7 +120,7 @@ static uint64_t read_blocks(struct engine *eng, int fd, uint64_t n)
 
 	random_feeder_init(&feeder, IO_READ, 0, 0, target.size_bytes, BLOCK, n, 7);
 	assert_int_equal(load_run(&load, eng, &stats, &err), 0);
-	assert_int_equal(stats.ops, n);
+	assert_int_equal(checker.taken, n);
 	return checker.good;
 }
 
