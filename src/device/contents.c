@@ -19,9 +19,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/xalloc.h"
+#include "device/inside.h"
 #include "device/media.h"
-#include "device/ops.h"
-#include "device/users.h"
 
 #define LEVELS_MOST 16 /* of devices over each other: a bound on hostile input */
 #define RECORDS     128

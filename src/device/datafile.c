@@ -20,8 +20,7 @@
 
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "device/permit.h"
-#include "device/sysfs.h"
+#include "device/inside.h"
 
 #define RESERVE_BYTES (1ull << 30)
 #define RESERVE_SHARE 20 /* a twentieth: 5 % */

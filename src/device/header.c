@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "device/permit.h"
+#include "device/inside.h"
 
 #define MAGIC    "platter-data-file 1\n"
 #define CHECK_AT (DATAFILE_HEADER_BYTES - 24) /* "check 0123456789abcdef\n" and a newline */

@@ -19,8 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "device/drive.h"
-#include "device/ops.h"
+#include "device/inside.h"
 
 #define SMARTCTL_MS  10000
 #define ANSWER_BYTES (1u << 20)

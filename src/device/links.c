@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "device/links.h"
-#include "device/mapper.h"
 
 #define SECTOR 512ull
 
@@ -157,11 +156,10 @@ static bool ask_loop(struct loop *l, dev_t *ret_dev, uint64_t *ret_inode)
 	struct loop_info64 info;
 	char node[80];
 	cleanup_close int fd = -1;
-	struct stat st;
 
 	sys_node(l->b.name, node, sizeof(node));
-	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != l->b.rdev || ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
+	fd = sys_node_open(node, l->b.rdev, 0);
+	if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
 		return false;
 	*ret_dev = (dev_t)info.lo_device; /* 32-bit encoding of the kernel: makedev()'s for these numbers */
 	*ret_inode = info.lo_inode;

@@ -2,8 +2,8 @@
 /* Inside device/ only: the graph that stack.h walks; what is directly below and above one node. */
 #pragma once
 
+#include "device/mapper.h"
 #include "device/mounts.h"
-#include "device/spread.h"
 
 enum relation {
 	REL_SELF,

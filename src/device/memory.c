@@ -4,8 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/links.h"
-#include "device/ops.h"
+#include "device/inside.h"
 
 #define DEEPEST 8 /* overlays over loop devices over overlays */
 

@@ -15,8 +15,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "device/mounts.h"
-#include "device/ops.h"
+#include "device/inside.h"
 #include "device/steps.h"
 
 #define SECTOR_BYTES 512u /* of sysfs, whatever the disk has */
@@ -188,13 +187,11 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 /* What sysfs does not show, or not of this moment: another medium is seen when the drive is opened. */
 static void ask_kernel(struct device *dev)
 {
-	/* O_NONBLOCK: a drive without a medium answers too. */
-	cleanup_close int fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
+	cleanup_close int fd = sys_node_open(dev->node, dev->rdev, 0);
 	uint64_t v;
 	int i;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev)
+	if (fd < 0)
 		return; /* opening for the measurement will say why not */
 	if (ioctl(fd, BLKGETSIZE64, &v) == 0)
 		dev->size_bytes = v;

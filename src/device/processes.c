@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "device/users.h"
+#include "device/inside.h"
 
 #define RING "anon_inode:[io_uring]"
 

@@ -13,8 +13,8 @@
 
 #include "base/cleanup.h"
 #include "base/scsi.h"
+#include "device/inside.h"
 #include "device/steps.h"
-#include "device/users.h"
 
 #define KEYS_BYTES (8 + 8 * 512)
 #define CONFIGFS   "/sys/kernel/config"
@@ -127,15 +127,14 @@ static void ask_bottom(const struct sys_block *b, const char *on, struct survey 
 	struct device dev = { 0 };
 	char node[128], how[128];
 	cleanup_close int fd = -1;
-	struct stat st;
 	int n;
 
 	identity_transport(&dev, b);
 	if (strncmp(b->disk, "sd", 2) != 0 || !str_is_one_of(dev.transport, "sas scsi fc iscsi virtio"))
 		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
 	sys_node(b->disk, node, sizeof(node));
-	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != b->disk_rdev)
+	fd = sys_node_open(node, b->disk_rdev, 0);
+	if (fd < 0)
 		return;
 	n = ask_keys(fd);
 	if (n == 0 || n == -1)

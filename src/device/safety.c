@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "device/permit.h"
+#include "device/inside.h"
 
 struct write_permit {
 	enum write_kind kind;

@@ -19,8 +19,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/xalloc.h"
-#include "device/found.h"
-#include "device/users.h"
+#include "device/inside.h"
 
 #define SIGNATURES_MAX 128 /* on one device: a bound on the loop */
 #define SAMPLES        64
@@ -83,17 +82,12 @@ static bool answers(int fd)
 
 void signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)
 {
-	cleanup_close int fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup_close int fd = sys_node_open(node, rdev, 0);
 	blkid_probe pr = NULL;
-	struct stat st;
 	int r = 0;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		unreadable(name, errno, out);
-		return;
-	}
-	if (!S_ISBLK(st.st_mode) || st.st_rdev != rdev) {
-		unreadable(name, ENODEV, out);
+	if (fd < 0) {
+		unreadable(name, -fd, out);
 		return;
 	}
 	errno = 0;
@@ -122,16 +116,15 @@ void signature_scan(const char *node, dev_t rdev, const char *name, struct surve
 
 void sample_blocks(const struct device *dev, struct survey *out)
 {
-	cleanup_close int fd = open(dev->node, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
+	cleanup_close int fd = sys_node_open(dev->node, dev->rdev, O_DIRECT);
 	uint32_t block = dev->logical_block_bytes < 4096 ? 4096 : dev->logical_block_bytes;
 	uint64_t until = clock_now_ns(clock_monotonic()) + SAMPLES_NS;
 	unsigned nonzero = 0, bad = 0, n = 0;
 	cleanup_free uint8_t *buf = NULL;
 	struct rng rng;
-	struct stat st;
 	char what[128];
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev || dev->size_bytes / block < SAMPLES)
+	if (fd < 0 || dev->size_bytes / block < SAMPLES)
 		return; /* only a warning rests on it */
 	buf = xaligned(block);
 	rng_init(&rng, SAMPLE_SEED, 0);

@@ -402,25 +402,9 @@ void claims_done(struct claims *c)
 }
 
 /* Read-only: a claim needs no more, and udev looks again at what was open for writing. */
-static int claim_node(const struct stack_node *n)
-{
-	char path[128];
-	struct stat st;
-	int fd;
-
-	sys_node(n->b.name, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == n->b.rdev)
-		return fd;
-	(void)close(fd);
-	return -ENODEV;
-}
-
 void claims_take(const struct stack *s, struct claims *ret, struct survey *out)
 {
-	char why[200];
+	char path[128], why[200];
 
 	*ret = (struct claims){ .fds = xcalloc(s->n, sizeof(*ret->fds)) };
 	for (size_t i = 0; i < s->n; i++) {
@@ -429,7 +413,8 @@ void claims_take(const struct stack *s, struct claims *ret, struct survey *out)
 
 		if (!stack_wants_claim(s, n))
 			continue;
-		fd = claim_node(n);
+		sys_node(n->b.name, path, sizeof(path));
+		fd = sys_node_open(path, n->b.rdev, O_EXCL | O_NOFOLLOW);
 		if (fd >= 0) {
 			ret->fds[ret->n++] = fd;
 		} else if (fd == -EBUSY) {

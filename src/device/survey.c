@@ -10,8 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "device/ops.h"
-#include "device/users.h"
+#include "device/inside.h"
 
 #define SIGNATURES_NS \
 	2000000000ull /* of a disk whose reads take seconds and fail not all is asked: info answers in 5 s */
@@ -167,8 +166,8 @@ static void find_exclusive(struct look *l)
 
 	if (!sysroot_is_real(l->root) || survey_is_in_use(l->out))
 		return;
-	fd = open(l->dev->node, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == EBUSY)
+	fd = sys_node_open(l->dev->node, l->dev->rdev, O_EXCL);
+	if (fd == -EBUSY)
 		survey_add(l->out, FINDING_EXCLUSIVE, l->dev->name, "", "");
 	if (fd < 0)
 		return;

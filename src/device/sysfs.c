@@ -322,3 +322,14 @@ void sys_node(const char *name, char *buf, size_t len)
 		if (*p == '!')
 			*p = '/';
 }
+
+int sys_node_open(const char *node, dev_t rdev, int flags)
+{
+	int fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags); /* a drive without a medium answers too */
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == rdev))
+		return fd < 0 ? -errno : fd;
+	(void)close(fd); /* was only read */
+	return -ENODEV;
+}

@@ -82,6 +82,8 @@ int sys_block_by_rdev(const char *root, dev_t rdev, struct sys_block *ret);
 int sys_block_by_name(const char *root, const char *name, struct sys_block *ret);
 /* Node of a kernel name: "/dev/cciss/c0d0" for "cciss!c0d0". */
 void sys_node(const char *name, char *buf, size_t len);
+/* Opens a node for reading, with more flags, if it is this block device: -ENODEV: another. */
+int sys_node_open(const char *node, dev_t rdev, int flags);
 
 /* Copies and cuts; dst always ends. */
 void text_copy(char *dst, size_t len, const char *src);

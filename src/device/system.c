@@ -15,10 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "device/drive.h"
-#include "device/ops.h"
-#include "device/permit.h"
-#include "device/users.h"
+#include "device/inside.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
@@ -135,11 +132,10 @@ static int system_lock(void *ctx, const struct device *dev, struct err *err)
 
 	(void)ctx;
 	sys_node(dev->disk, node, sizeof(node));
-	fd = open(dev->rdev == dev->disk_rdev ? dev->node : node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0)
-		return err_set(err, -errno, "Cannot open %s to lock it: %s.", node, strerror(errno));
-	if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != dev->disk_rdev)
-		return err_set(err, -ENODEV, "%s is not the disk of %s.", node, dev->path);
+	fd = sys_node_open(dev->rdev == dev->disk_rdev ? dev->node : node, dev->disk_rdev, O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(err, fd < 0 ? fd : -errno, "Cannot open %s to lock it: %s.", node,
+		               strerror(fd < 0 ? -fd : errno));
 	for (int tries = 60; flock(fd, LOCK_EX | LOCK_NB) < 0; tries--) {
 		if (errno == EWOULDBLOCK && is_our_lock(&st))
 			break;
@@ -154,44 +150,31 @@ static int system_lock(void *ctx, const struct device *dev, struct err *err)
 	return kept;
 }
 
-static int claim_file(const struct device *dev, struct err *err)
-{
-	cleanup_close int fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	int kept;
-
-	if (fd < 0)
-		return open_failed(dev, errno, 0, err);
-	if (!is_same(dev, fd))
-		return err_set(err, -ENODEV, "%s is not the file any more that it was at the start.", dev->path);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return err_set(err, -EBUSY, "%s is in use by another platter.", dev->path);
-	/* Of the very file that will be written, whatever has become of its name. */
-	if (!datafile_has_header(fd))
-		return err_set(err, -EPERM, "%s was not made by platter, so it is not overwritten.", dev->path);
-	kept = fd;
-	fd = -1;
-	return kept;
-}
-
 static int system_claim(void *ctx, const struct device *dev, struct err *err)
 {
-	int fd;
+	bool is_file = dev->kind == DEVICE_FILE;
+	cleanup_close int fd =
+		open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_file ? O_NONBLOCK | O_NOCTTY : O_EXCL));
+	int kept;
 
 	(void)ctx;
-	if (dev->kind == DEVICE_FILE)
-		return claim_file(dev, err);
-	fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_EXCL);
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && dev->is_read_only)
 		return err_set(err, -EROFS,
 		               "%s is read-only; look for a write-protect switch, or see blockdev --setrw.",
 		               dev->path); /* what some drivers say for it */
 	if (fd < 0)
 		return open_failed(dev, errno, 0, err);
-	if (!is_same(dev, fd)) {
-		(void)close(fd);
-		return err_set(err, -ENODEV, "%s is no longer the device that it was at the start.", dev->path);
-	}
-	return fd;
+	if (!is_same(dev, fd))
+		return err_set(err, -ENODEV, "%s is no longer the %s that it was at the start.", dev->path,
+		               is_file ? "file" : "device");
+	if (is_file && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return err_set(err, -EBUSY, "%s is in use by another platter.", dev->path);
+	/* Of the very file that will be written, whatever has become of its name. */
+	if (is_file && !datafile_has_header(fd))
+		return err_set(err, -EPERM, "%s was not made by platter, so it is not overwritten.", dev->path);
+	kept = fd;
+	fd = -1;
+	return kept;
 }
 
 static int system_claim_others(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
@@ -368,7 +351,6 @@ static bool open_drive(const char *root, const struct device *dev, struct drive 
 {
 	char node[128];
 	struct sys_block b;
-	struct stat st;
 
 	*d = (struct drive){ .ask = scsi_real_ioctl, .fd = -1 };
 	text_copy(dir, PATH_MAX, sys_block_by_rdev(root, dev->disk_rdev, &b) == 0 ? b.disk_dir : "");
@@ -379,12 +361,9 @@ static bool open_drive(const char *root, const struct device *dev, struct drive 
 		return false;
 	sys_node(dev->disk, node, sizeof(node));
 	/* Not for writing: udev would look at the disk when it is closed. */
-	d->fd = open(dev->rdev == dev->disk_rdev && dev->kind == DEVICE_DISK ? dev->node : node,
-	             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (d->fd >= 0 && fstat(d->fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == dev->disk_rdev)
-		return true;
-	system_close(NULL, d->fd);
-	return false;
+	d->fd = sys_node_open(dev->rdev == dev->disk_rdev && dev->kind == DEVICE_DISK ? dev->node : node,
+	                      dev->disk_rdev, O_NOFOLLOW);
+	return d->fd >= 0;
 }
 
 static bool sleeps(const char *power)

@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "device/mapper.h"
-#include "device/ops.h"
+#include "device/inside.h"
 #include "dump.h"
 
 /* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule

@@ -5,7 +5,7 @@
 #include <scsi/sg.h>
 #include <sys/ioctl.h>
 
-#include "device/drive.h"
+#include "device/inside.h"
 
 static struct {
 	uint8_t power;     /* CHECK POWER MODE */

@@ -5,7 +5,7 @@
 
 #include <scsi/sg.h>
 
-#include "device/drive.h"
+#include "device/inside.h"
 #include "device/steps.h"
 
 #define NATIVE_MAX 0xa1b2c3d4e5f6

@@ -8,6 +8,7 @@
 
 #include "device/columns.h"
 #include "device/device.h"
+#include "device/inside.h"
 #include "device/steps.h"
 #include "dump.h"
 #include "folder.h"

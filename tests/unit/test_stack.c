@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "device/found.h"
-#include "device/users.h"
+#include "device/inside.h"
 #include "dump.h"
 
 #define STACKS  300

@@ -4,7 +4,7 @@
 
 #include "cases.h"
 #include "device/device.h"
-#include "device/users.h"
+#include "device/inside.h"
 #include "dump.h"
 
 struct expect {

@@ -4,7 +4,7 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/ops.h"
+#include "device/inside.h"
 #include "dump.h"
 
 /* on: the folder in /sys/devices/block; the number of sectors written, and of those discarded. */
