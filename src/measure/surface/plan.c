@@ -99,70 +99,52 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	return 0;
 }
 
-static int plan_writing(const struct device *dev, const struct surface_params *p, const struct surface_range *range,
-                        struct plan *ret_plan, struct err *err)
+static int check_pairs(const struct surface_params *p, struct err *err)
 {
-	const char *other = p->rewrite ? "rewrite" : p->verify ? "verify-command" : NULL;
+	/* a sample is of random places: the others need all of them */
+	const struct plan_pair pairs[] = { { p->write && p->rewrite, "write", "rewrite" },
+		                           { p->write && p->verify, "write", "verify-command" },
+		                           { p->sample && p->write, "sample", "write" },
+		                           { p->sample && p->rewrite, "sample", "rewrite" },
+		                           { p->sample && p->state, "sample", "state" },
+		                           { p->sample && p->mapfile, "sample", "mapfile" },
+		                           { 0 } };
 
-	if (other)
-		return err_set(err, -EINVAL, "--write does not go with --%s; leave one of them out.", other);
-	if (device_is_zoned(dev))
-		return err_set(err, -EINVAL, "%s is a %s zoned disk, which --write does not write on; leave it out.",
-		               dev->path, dev->queue.zoned);
-	ret_plan->writes = WRITE_DESTROY;
-	ret_plan->write_bytes = range->end_bytes - range->first_bytes;
-	plan_phase(ret_plan, "writing", plan_guess_ns(ret_plan->write_bytes));
-	return 0;
-}
-
-static int check_sample(const struct surface_params *p, struct err *err)
-{
-	const char *other = p->state     ? "state"
-	                    : p->mapfile ? "mapfile"
-	                    : p->rewrite ? "rewrite"
-	                    : p->write   ? "write"
-	                                 : NULL;
-
-	return p->sample && other
-	               ? err_set(err, -EINVAL,
-	                         "--sample reads random places, and --%s needs all of them; leave one of them out.",
-	                         other)
-	               : 0;
+	return plan_pairs(pairs, err);
 }
 
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
-	struct surface_range range;
-
+	const struct device *dev = &ses->devs[0];
 	const struct surface_params *p = params;
-	int r = surface_range(&ses->devs[0], params, &range, err) ?: check_sample(p, err);
+	struct surface_range range;
+	int r = surface_range(dev, params, &range, err) ?: check_pairs(p, err);
 
 	if (r < 0)
 		return r;
 	if ((p->resume || p->portion_ns) && !p->state)
 		return err_set(err, -EINVAL, "--%s needs a file with the progress of the scan; give --state=FILE.",
 		               p->resume ? "resume" : "portion");
-	if (p->max_celsius > 0.0 && !ses->devs[0].temperature_mc)
+	if (p->max_celsius > 0.0 && !dev->temperature_mc)
 		return err_set(
 			err, -EINVAL,
 			"--max-temperature: the temperature of %s is not reported; load the module drivetemp, or do without.",
-			ses->devs[0].path);
-	if (p->verify && ses->devs[0].kind != DEVICE_DISK)
+			dev->path);
+	if (p->verify && dev->kind != DEVICE_DISK)
 		return err_set(err, -EINVAL,
 		               "--verify-command goes to whole disks, and %s is not one; give the disk, with --range.",
-		               ses->devs[0].path);
-	r = p->write ? plan_writing(&ses->devs[0], p, &range, ret_plan, err) : 0;
-	if (r < 0)
-		return r;
+		               dev->path);
+	if ((p->write || p->rewrite) && device_is_zoned(dev))
+		return err_set(err, -EINVAL, "%s is a %s zoned disk, which surface does not write on; leave --%s out.",
+		               dev->path, dev->queue.zoned, p->write ? "write" : "rewrite");
+	if (p->write) {
+		ret_plan->writes = WRITE_DESTROY;
+		ret_plan->write_bytes = range.end_bytes - range.first_bytes;
+		plan_phase(ret_plan, "writing", plan_guess_ns(ret_plan->write_bytes));
+	}
 	plan_phase(ret_plan, "scan", plan_guess_ns(range.end_bytes - range.first_bytes));
 	plan_phase(ret_plan, "second readings", 0);
 	if (p->rewrite) {
-		const struct device *dev = &ses->devs[0];
-
-		if (device_is_zoned(dev))
-			return err_set(err, -EINVAL,
-			               "%s is a %s zoned disk, which --rewrite does not write on; leave it out.",
-			               dev->path, dev->queue.zoned);
 		plan_phase(ret_plan, "rewriting", 0);
 		ret_plan->writes = WRITE_SAME;
 		ret_plan->write_bytes = SURFACE_REWRITE_MOST * (uint64_t)range.block_bytes;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "measure/surface/sample.h"
+#include "measure/surface/surface.h"
 
 #define SAMPLE_NS    (120 * NS_PER_S) /* where no time was given */
 #define SCAN_SHARE   0.9              /* of the time; the rest is for what failed */

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
-#include "measure/surface/sample.h"
 #include "measure/surface/writing.h"
 
 #define PLOT(name_, kind_, title_, table_, x_, y_, see_, flat_, ...) \

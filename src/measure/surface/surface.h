@@ -262,3 +262,13 @@ void surface_report_ending(struct surface_run *run);
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);
+
+/* ---- sample.c: --sample ---- */
+
+/* Time left, and places that were not scanned? */
+bool surface_sample_goes_on(const struct surface_run *run);
+/* Places until suspects want to be read again, or the pass ends. 0, or negative errno. */
+int surface_sample_leg(struct surface_run *run, struct err *err);
+void surface_sample_free(struct surface_sample *s); /* NULL is fine */
+/* What the places say of the disk; after surface_report(). */
+void surface_sample_report(struct surface_run *run);
