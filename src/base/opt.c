@@ -466,3 +466,12 @@ void opt_done(const struct opt_set *sets, size_t nsets)
 			*strs = (struct strs){ 0 };
 		}
 }
+
+int opt_pairs(const struct opt_pair *v, struct err *err)
+{
+	for (; v->one; v++)
+		if (v->is_given)
+			return err_set(err, -EINVAL, "--%s and --%s exclude each other; leave one of them out.", v->one,
+			               v->other);
+	return 0;
+}

@@ -39,10 +39,10 @@ said 2 "give a multiple of" zones --block=1000 file
 said 2 "a smaller --block or a larger target" seek little
 said 2 "give a disk" seek folder
 said 2 "give the disk" geometry file
-said 2 "give the one that you mean" stream --read --write file
+said 2 "leave one of them out" stream --read --write file
 said 2 "leave one of them out" stream --read --verify file
 said 2 "is for devices" stream --rate=1MB --project=measure folder
-said 2 "run it apart" stream --verify --find folder
+said 2 "exclude each other" stream --verify --find folder
 # Found by the plan: an older result stays as it was.
 run 0 passes --size=64K --repeat=1 --json="$dir/old.json" folder
 old=$(cat "$dir/old.json")
@@ -100,7 +100,7 @@ said 2 "little holds no whole sector; give a larger target" surface little
 said 2 "--range holds no whole sector" surface --range=3-5 file
 said 2 "little holds no block of 1048576 bytes" stream --read little
 said 2 "--range holds no block" stream --read --range=1-5 file
-said 2 "--find looks for the rate" stream --find --rate=1MB folder
+said 2 "exclude each other" stream --find --rate=1MB folder
 said 2 "give a multiple of" seek --block=4097 file
 said 2 "give a multiple of" stream --block=1000 folder
 said 2 "give a multiple of" transactions --block=1000 file

@@ -57,6 +57,7 @@ int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes
 			err, -ENOENT,
 			"No memory cgroup is mounted here, so --memory cannot limit the page cache; leave it out, or mount one.");
 	(void)snprintf(ret->home, sizeof(ret->home), "%s", h.folder);
+	(void)snprintf(ret->mount, sizeof(ret->mount), "%s", h.mount);
 	(void)snprintf(limit, sizeof(limit), "%" PRIu64, memory_bytes);
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	ret->version = h.version;
@@ -83,42 +84,32 @@ static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
 	return r;
 }
 
-/* Groups of runs that were killed: their process has ended, so nobody is in them. */
-static void remove_stale(const char *group)
+/* Removes the groups of runs that were killed: their process has ended, so nobody is in them. Are there others? */
+static bool has_others(const char *mount)
 {
-	const char *slash = strrchr(group, '/');
-	char pattern[PATH_MAX];
+	bool is_any = false;
+	char pattern[PATH_MAX + 16];
 	glob_t found;
 
-	if (!slash)
-		return;
-	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - group), group);
+	(void)snprintf(pattern, sizeof(pattern), "%s/platter-[0-9]*", mount);
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
-		return;
+		return false;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		const char *dash = strrchr(found.gl_pathv[i], '-');
-		long pid = strtol(dash + 1, NULL, 10);
+		long pid = strtol(strrchr(found.gl_pathv[i], '-') + 1, NULL, 10);
+		bool is_over = pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			(void)rmdir(found.gl_pathv[i]); /* refused when somebody is in it after all */
+		/* refused when somebody is in it after all */
+		is_any = !is_over || rmdir(found.gl_pathv[i]) < 0 || is_any;
 	}
 	globfree(&found);
+	return is_any;
 }
 
 /* Off again as we found it, unless another run has a group there, which would lose its limit. */
 static void switch_off(const struct cgroup *cg)
 {
-	const char *slash = strrchr(cg->plan.group, '/');
-	char pattern[PATH_MAX];
-	glob_t found;
-
-	if (!cg->was_off || !slash)
-		return;
-	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - cg->plan.group), cg->plan.group);
-	if (glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOMATCH)
+	if (cg->was_off && !has_others(cg->plan.mount))
 		(void)write_text(cg->plan.steps[0].path, "-memory"); /* refused: somebody else uses it by now */
-	else
-		globfree(&found);
 }
 
 int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
@@ -129,7 +120,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 	r = cgroup_plan(&cg->plan, root, memory_bytes, err);
 	if (r < 0)
 		return r;
-	remove_stale(cg->plan.group);
+	(void)has_others(cg->plan.mount);
 	cg->was_off = cg->plan.before > 0 && !groups_names(cg->plan.steps[0].path, "memory");
 	(void)do_steps(&cg->plan, 0, cg->plan.before);
 	if (mkdir(cg->plan.group, 0755) < 0)

@@ -20,6 +20,7 @@ struct cgroup_plan {
 	int version;          /* 1 or 2 */
 	char group[PATH_MAX]; /* our own folder, to be made after `before` steps */
 	char home[PATH_MAX];  /* the folder that the process is in now */
+	char mount[PATH_MAX]; /* the one that ours is in */
 	struct cgroup_step {
 		char path[PATH_MAX], text[32];
 		bool may_fail; /* nice to have */

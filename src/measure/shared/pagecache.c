@@ -48,8 +48,6 @@ static int look_cachestat(int fd, uint64_t offset, uint64_t length, struct pagec
 		return -errno;
 	ret->method = PAGECACHE_CACHESTAT;
 	ret->cached_bytes = st.nr_cache * page_bytes();
-	ret->dirty_bytes = st.nr_dirty * page_bytes();
-	ret->writeback_bytes = st.nr_writeback * page_bytes();
 	return 0;
 }
 

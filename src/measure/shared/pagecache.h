@@ -18,7 +18,7 @@ struct session;
 enum pagecache_method { PAGECACHE_CACHESTAT, PAGECACHE_MINCORE, PAGECACHE_NONE };
 
 struct pagecache_state {
-	uint64_t cached_bytes, dirty_bytes, writeback_bytes; /* dirty and writeback: cachestat only, else 0 */
+	uint64_t cached_bytes;
 	enum pagecache_method method;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/opt.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "measure/smr/smr.h"
@@ -124,8 +125,10 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
-	if (p->write && p->rewrite)
-		return err_set(err, -EINVAL, "--write and --rewrite exclude each other; give the one that you mean.");
+	const struct opt_pair pairs[] = { { p->write && p->rewrite, "write", "rewrite" }, { 0 } };
+
+	if (opt_pairs(pairs, err) < 0)
+		return -EINVAL;
 	if (dev->kind == DEVICE_DIRECTORY && (p->write || p->rewrite))
 		return err_set(err, -EINVAL, "%s is a directory, in which smr makes a file of its own; leave --%s out.",
 		               dev->path, p->write ? "write" : "rewrite");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/opt.h"
 #include "base/units.h"
 #include "measure/stream/stream.h"
 
@@ -187,16 +188,15 @@ static uint64_t reserve_bytes(const struct session *ses, const struct stream_par
 
 static int check_options(const struct session *ses, const struct stream_params *p, struct err *err)
 {
-	if (p->read && p->write)
-		return err_set(err, -EINVAL, "--read and --write exclude each other; give the one that you mean.");
-	if (p->verify && p->read)
-		return err_set(
-			err, -EINVAL,
-			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
-	if ((p->tradeoff || p->find_max) && p->verify)
-		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find; run it apart.");
-	if (p->find_max && p->rate != RATE_MAX)
-		return err_set(err, -EINVAL, "--find looks for the rate by itself; leave --rate out.");
+	const struct opt_pair pairs[] = { { p->read && p->write, "read", "write" },
+		                           { p->read && p->verify, "read", "verify" },
+		                           { p->tradeoff && p->verify, "tradeoff", "verify" },
+		                           { p->find_max && p->verify, "find", "verify" },
+		                           { p->find_max && p->rate != RATE_MAX, "find", "rate" },
+		                           { 0 } };
+
+	if (opt_pairs(pairs, err) < 0)
+		return -EINVAL;
 	if (p->project.n && p->rate == RATE_MAX)
 		return err_set(err, -EINVAL, "--project shows how long the disks hold a rate; give --rate.");
 	if (p->project.n && stream_has_directory(ses))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/opt.h"
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
@@ -102,7 +103,7 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 static int check_pairs(const struct surface_params *p, struct err *err)
 {
 	/* a sample is of random places: the others need all of them */
-	const struct plan_pair pairs[] = { { p->write && p->rewrite, "write", "rewrite" },
+	const struct opt_pair pairs[] = { { p->write && p->rewrite, "write", "rewrite" },
 		                           { p->write && p->verify, "write", "verify-command" },
 		                           { p->sample && p->write, "sample", "write" },
 		                           { p->sample && p->rewrite, "sample", "rewrite" },
@@ -110,7 +111,7 @@ static int check_pairs(const struct surface_params *p, struct err *err)
 		                           { p->sample && p->mapfile, "sample", "mapfile" },
 		                           { 0 } };
 
-	return plan_pairs(pairs, err);
+	return opt_pairs(pairs, err);
 }
 
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)

@@ -277,16 +277,13 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 
 static int check_find_users(const struct tx_params *p, size_t n, struct err *err)
 {
-	if (!p->find_users)
-		return strcmp(p->limit, LIMIT) == 0
-		               ? 0
-		               : err_set(err, -EINVAL, "--limit is for --find; give both, or neither.");
-	if (p->arrivals_per_s > 0.0)
-		return err_set(err, -EINVAL,
-		               "--find varies the users, and --arrivals has none; leave one of them out.");
-	if (n > 1)
+	const struct opt_pair pairs[] = { { p->find_users && p->arrivals_per_s > 0.0, "find", "arrivals" }, { 0 } };
+
+	if (!p->find_users && strcmp(p->limit, LIMIT) != 0)
+		return err_set(err, -EINVAL, "--limit is for --find; give both, or neither.");
+	if (p->find_users && n > 1)
 		return err_set(err, -EINVAL, "--find varies the users of one class; leave all but one --class out.");
-	return 0;
+	return opt_pairs(pairs, err);
 }
 
 int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)

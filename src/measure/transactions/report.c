@@ -39,17 +39,6 @@ static const struct field class_fields[] = {
 	FIELD_END,
 };
 
-struct quantile_row {
-	double share_ratio;
-	uint64_t response_ns;
-};
-
-static const struct field quantile_fields[] = {
-	FIELD_F64(struct quantile_row, share_ratio, UNIT_RATIO, "share"),
-	FIELD_U64(struct quantile_row, response_ns, UNIT_NS, "response at most"),
-	FIELD_END,
-};
-
 struct try_row {
 	uint64_t users;
 	double transactions_per_s;
@@ -74,7 +63,6 @@ static const struct field try_fields[] = {
 const struct measure_table tx_tables[] = {
 	{ "file", "Making the file", tx_file_fields },
 	{ "classes", "Classes", class_fields },
-	{ "responses", "Response times", quantile_fields },
 	{ "requests", "Requests of each kind", tx_kind_fields },
 	{ "tries", "Search for the number of users", try_fields },
 	DISTRIBUTION_TABLE,
@@ -120,18 +108,6 @@ static void class_table(const struct tx_run *r)
 		if (!is_all || r->nclasses > 1)
 			result_row(t, &row);
 	}
-}
-
-static void response_table(struct result *res, const struct hist *h)
-{
-	static const double shares[] = { 0.01, 0.02, 0.05, 0.1,  0.15, 0.2,   0.25,  0.3,   0.35,  0.4,
-		                         0.45, 0.5,  0.55, 0.6,  0.65, 0.7,   0.75,  0.8,   0.85,  0.9,
-		                         0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999 };
-	struct table *t = result_table_anew(res, "responses", "Response times", quantile_fields);
-
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (hist_can_quantile(h, shares[i]))
-			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(h, shares[i]) });
 }
 
 static void distribution(const struct tx_run *r)
@@ -294,10 +270,9 @@ static void quantile_figure(struct result *res, const char *name, const char *la
 	result_figure(res, name, label, UNIT_NS, e ? e->value : seen, e ? &e->ci : NULL, h->count);
 }
 
-/* Table and figures of them; steady NULL: nothing is known of the long run. */
+/* steady NULL: nothing is known of the long run. */
 static void report_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
 {
-	response_table(res, h);
 	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, s ? s->mean.value : hist_mean(h),
 	              s ? &s->mean.ci : NULL, h->count);
 	quantile_figure(res, "response_p50_ns", "response, median", 0.5, h, s ? &s->p50 : NULL);
