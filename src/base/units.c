@@ -447,34 +447,32 @@ static int three_digits(double value)
 	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 }
 
-char *units_bytes_dec(char *buf, size_t len, uint64_t bytes)
+/* names: NULL ends them. */
+static char *print_scaled(char *buf, size_t len, double value, const char *const *names)
 {
-	static const char *const names[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
-	double value = (double)bytes;
 	size_t i = 0;
 
-	while (value >= 999.5 && i + 1 < ARRAY_LEN(names)) {
+	for (; value >= 999.5 && names[i + 1]; i++)
 		value /= 1000;
-		i++;
-	}
 	(void)units_printf(buf, len, "%.*f %s", i ? three_digits(value) : 0, value, names[i]);
 	return buf;
 }
 
+char *units_bytes_dec(char *buf, size_t len, uint64_t bytes)
+{
+	static const char *const names[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB", NULL };
+
+	return print_scaled(buf, len, (double)bytes, names);
+}
+
 char *units_time(char *buf, size_t len, uint64_t ns)
 {
-	static const char *const names[] = { "ns", "us", "ms", "s" };
+	static const char *const names[] = { "ns", "us", "ms", "s", NULL };
 	uint64_t s = ns / 1000000000 + (ns % 1000000000 >= 500000000);
-	double value = (double)ns;
-	size_t i = 0;
 
-	while (value >= 999.5 && i + 1 < ARRAY_LEN(names)) {
-		value /= 1000;
-		i++;
-	}
 	if (ns < 59950000000ull)
-		(void)units_printf(buf, len, "%.*f %s", i ? three_digits(value) : 0, value, names[i]);
-	else if (s < 3600)
+		return print_scaled(buf, len, (double)ns, names);
+	if (s < 3600)
 		(void)snprintf(buf, len, "%u m %02u s", (unsigned)(s / 60), (unsigned)(s % 60));
 	else if ((s + 30) / 60 < 1440)
 		(void)snprintf(buf, len, "%u h %02u m", (unsigned)((s + 30) / 3600), (unsigned)((s + 30) / 60 % 60));

@@ -217,14 +217,7 @@ uint64_t cgroup_memory_limit(const char *root)
 
 uint64_t cgroup_available_memory(void)
 {
-	uint64_t kib = UINT64_MAX / 1024, limit = cgroup_memory_limit("/");
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
+	uint64_t kib = number_of("/proc", "meminfo", "MemAvailable:"), limit = cgroup_memory_limit("/");
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-			break;
-	if (f)
-		(void)fclose(f);
-	return kib * 1024 < limit ? kib * 1024 : limit;
+	return kib < limit / 1024 ? kib * 1024 : limit;
 }

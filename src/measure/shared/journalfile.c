@@ -410,11 +410,21 @@ int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct er
 	return r < 0 ? no_journal(j, r, err) : 0;
 }
 
+/* One of the blocks at the begin of the file, durably. */
+static int write_block(const struct rewrite_journal *j, const void *data, size_t len, off_t at)
+{
+	uint8_t block[HEADER_BYTES] = { 0 };
+	int r;
+
+	memcpy(block, data, len);
+	r = journal_write(j->fd, block, sizeof(block), at);
+	return r == 0 && fdatasync(j->fd) < 0 ? -errno : r;
+}
+
 int journal_note(struct rewrite_journal *j, struct err *err)
 {
 	const struct device *dev = &j->ses->devs[j->target];
 	size_t bytes = j->h.nplaces * sizeof(*j->list);
-	uint8_t block[HEADER_BYTES] = { 0 };
 	int r = 0;
 
 	if (j->h.nplaces > 1 && fdatasync(j->fd) < 0)
@@ -429,13 +439,8 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 	(void)clock_wall_text(j->h.when, sizeof(j->h.when));
 	j->h.header_hash = header_hash(&j->h);
 	j->flight = (struct journal_flight){ .of = j->h.header_hash, .end = j->h.nplaces == 1 };
-	memcpy(block, &j->h, sizeof(j->h));
 	if (r == 0)
-		r = journal_write(j->fd, j->list, bytes, (off_t)LIST_AT);
-	if (r == 0)
-		r = journal_write(j->fd, block, sizeof(block), 0);
-	if (r == 0 && fdatasync(j->fd) < 0)
-		r = -errno;
+		r = journal_write(j->fd, j->list, bytes, (off_t)LIST_AT) ?: write_block(j, &j->h, sizeof(j->h), 0);
 	if (r < 0)
 		return no_journal(j, r, err);
 	j->is_pending = true;
@@ -444,7 +449,6 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 
 int journal_fly(struct rewrite_journal *j, size_t i, struct err *err)
 {
-	uint8_t block[HEADER_BYTES] = { 0 };
 	struct journal_flight *f = &j->flight;
 	int r;
 
@@ -453,10 +457,7 @@ int journal_fly(struct rewrite_journal *j, size_t i, struct err *err)
 	f->end = i + AHEAD < j->h.nplaces ? i + AHEAD : j->h.nplaces;
 	f->sequence++;
 	f->hash = flight_hash(f);
-	memcpy(block, f, sizeof(*f));
-	r = journal_write(j->fd, block, sizeof(block), (off_t)(1 + f->sequence % SLOTS) * HEADER_BYTES);
-	if (r == 0 && fdatasync(j->fd) < 0)
-		r = -errno;
+	r = write_block(j, f, sizeof(*f), (off_t)(1 + f->sequence % SLOTS) * HEADER_BYTES);
 	return r < 0 ? err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r)) : 0;
 }
 
@@ -489,15 +490,11 @@ int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path
 
 int rewrite_end(struct rewrite_journal *j, struct err *err)
 {
-	uint8_t block[HEADER_BYTES] = { 0 };
 	int r;
 
 	j->h.state = JOURNAL_CLEAR;
 	j->h.header_hash = header_hash(&j->h);
-	memcpy(block, &j->h, sizeof(j->h));
-	r = journal_write(j->fd, block, sizeof(block), 0);
-	if (r == 0 && fdatasync(j->fd) < 0)
-		r = -errno;
+	r = write_block(j, &j->h, sizeof(j->h), 0);
 	if (r < 0)
 		return err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r));
 	j->is_pending = false;

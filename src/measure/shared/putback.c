@@ -526,15 +526,11 @@ int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, 
 		return r;
 	sweep_init(&s, j, false);
 	r = save(&s, watch, err);
-	*ret_is_noted = r == 0 && s.first == s.n;
 	report_moved(&s);
-	if (*ret_is_noted)
-		r = note_neighbours(j, err);
-	if (*ret_is_noted && r == 0)
-		r = guard_look(j, err);
-	if (*ret_is_noted && r == 0)
-		r = journal_note(j, err);
-	*ret_is_noted = *ret_is_noted && r == 0;
+	if (r == 0 && s.first == s.n) {
+		r = note_neighbours(j, err) ?: guard_look(j, err) ?: journal_note(j, err);
+		*ret_is_noted = r == 0;
+	}
 	return r;
 }
 
