@@ -142,13 +142,11 @@ struct device_ops {
 	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
-	/* Does this path (or the folder that it would be made in) lie on the device, or is it that? NULL: never. */
-	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/*
-	 * Is this file the device (or file), or one that it stands on, or one that stands on it, by whatever name?
-	 * NULL: never.
+	 * Does this path (or the folder that it would be made in) lie on the device, or is it that? is_itself: is it
+	 * the device (or file), or one that it stands on, or one that stands on it, by whatever name? NULL: never.
 	 */
-	bool (*is_stacked)(void *ctx, const struct device *dev, const char *path);
+	bool (*holds)(void *ctx, const struct device *dev, const char *path, bool is_itself);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
 	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative

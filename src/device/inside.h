@@ -81,9 +81,7 @@ const char *drive_power(const struct drive *d);
 /* ---- survey.c ---- */
 
 int survey_device(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
-/* Does the path (or the folder it would be made in) lie on the device? */
-bool survey_holds(void *ctx, const struct device *dev, const char *path);
-bool survey_is_stacked(void *ctx, const struct device *dev, const char *path);
+bool survey_holds(void *ctx, const struct device *dev, const char *path, bool is_itself);
 int shares_find(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 
 /* contents.c: what lies at places of a disk. */

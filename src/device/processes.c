@@ -274,15 +274,10 @@ static bool is_first(const char *kind, const char *number)
 
 static bool has_ptrace(void)
 {
-	cleanup_fclose FILE *f = fopen("/proc/self/status", "re");
-	cleanup_free char *line = NULL;
-	uint64_t caps = 0;
-	size_t len = 0;
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
 
-	while (f && getline(&line, &len, f) > 0)
-		if (sscanf(line, "CapEff: %" SCNx64, &caps) == 1)
-			break;
-	return (caps >> CAP_SYS_PTRACE & 1) != 0;
+	return syscall(SYS_capget, &head, caps) == 0 && (caps[0].effective >> CAP_SYS_PTRACE & 1) != 0;
 }
 
 static bool is_fs(const char *path, long type)

@@ -47,7 +47,7 @@ void survey_outputs(const struct device_ops *ops, void *ctx, const struct device
 	for (size_t i = 0; ops->holds && outputs && i < outputs->n; i++) {
 		const char *path = outputs->v[i];
 
-		if (path && path[0] && strcmp(path, "-") != 0 && ops->holds(ctx, dev, path))
+		if (path && path[0] && strcmp(path, "-") != 0 && ops->holds(ctx, dev, path, false))
 			survey_add(survey, FINDING_OUTPUT, dev->name, "", path);
 	}
 }

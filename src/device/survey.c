@@ -251,7 +251,7 @@ static void seek_shared(void *arg, dev_t rdev)
 	k->is_one = k->is_one || stack_find(k->s, rdev);
 }
 
-bool survey_holds(void *ctx, const struct device *dev, const char *path)
+bool survey_holds(void *ctx, const struct device *dev, const char *path, bool is_itself)
 {
 	const char *root = sysroot_of(ctx);
 	const struct mount *m;
@@ -261,37 +261,20 @@ bool survey_holds(void *ctx, const struct device *dev, const char *path)
 	struct stat st;
 	struct shared k = { .s = &s };
 
-	if (!resolve_output(path, &st, real))
-		return false; /* it cannot be written either, and that will be said in its place */
-	if (stack_build(root, dev, &s, NULL, NULL) < 0)
-		return true; /* what cannot be known is taken for the worst */
-	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
-	seek_shared(&k, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
-	k.is_one = k.is_one || (S_ISREG(st.st_mode) && stack_find_file(&s, &file));
-	if (!S_ISBLK(st.st_mode) && (m = mounts_of_path(root, &s.mounts, real)) != NULL)
-		mount_devices(root, m, seek_shared, &k);
-	stack_done(&s);
-	return k.is_one;
-}
-
-bool survey_is_stacked(void *ctx, const struct device *dev, const char *path)
-{
-	const char *root = sysroot_of(ctx);
-	char real[PATH_MAX];
-	struct file_id file;
-	bool is_one = false;
-	struct stack s;
-	struct stat st;
-
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !realpath(path, real))
-		return false; /* a new file is nothing that anything stands on */
+	if (!resolve_output(path, &st, real) || (is_itself && !S_ISREG(st.st_mode)))
+		return false; /* it cannot be written, which is said in its place; or nothing stands on it */
 	if (stack_build(root, dev, &s, NULL, NULL) < 0)
 		return true; /* what cannot be known is taken for the worst */
 	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
 	for (size_t i = 0; i < s.n; i++)
-		is_one = is_one || (node_is_file(&s.v[i]) && file_id_is_same(&s.v[i].file, &file));
+		k.is_one = k.is_one || (S_ISREG(st.st_mode) && (is_itself || s.v[i].rel != REL_GROUND) &&
+		                        node_is_file(&s.v[i]) && file_id_is_same(&s.v[i].file, &file));
+	if (!is_itself)
+		seek_shared(&k, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
+	if (!is_itself && !S_ISBLK(st.st_mode) && (m = mounts_of_path(root, &s.mounts, real)) != NULL)
+		mount_devices(root, m, seek_shared, &k);
 	stack_done(&s);
-	return is_one;
+	return k.is_one;
 }
 
 /* ---- which targets of one run have bytes, or a disk, in common: a rate of both together would count them twice ----

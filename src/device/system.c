@@ -508,7 +508,6 @@ const struct device_ops device_system = {
 	.claim_others = system_claim_others,
 	.drop_cache = system_drop_cache,
 	.holds = survey_holds,
-	.is_stacked = survey_is_stacked,
 	.partitions = system_partitions,
 	.contents = content_find,
 };

@@ -25,15 +25,12 @@ int host_cpu_latency_hold(struct err *err)
 	const int32_t value = 0; /* us */
 	int r;
 
-	if (fd < 0)
-		return err_set(err, -errno, "%s could not be opened (%s): idle states of the CPU add to the times.",
-		               path, err_name(errno));
-	if (write(fd, &value, sizeof(value)) == (ssize_t)sizeof(value))
+	if (fd >= 0 && write(fd, &value, sizeof(value)) == (ssize_t)sizeof(value))
 		return fd; /* the kernel keeps to it for as long as this is open */
 	r = -errno;
-	(void)close(fd); /* nothing was held */
-	return err_set(err, r, "%s could not be written (%s): idle states of the CPU add to the times.", path,
-	               err_name(r));
+	if (fd >= 0)
+		(void)close(fd); /* nothing was held */
+	return err_set(err, r, "%s could not be held (%s): idle states of the CPU add to the times.", path, err_name(r));
 }
 
 void host_timer_slack(void)

@@ -103,9 +103,9 @@ static int check_files(const struct session *ses, bool *ret_refused, struct err 
 {
 	const struct device_ops *ops = ses->env->devices;
 
-	for (const struct outfile *f = ses->common->files.first; f && ops->is_stacked; f = f->next)
+	for (const struct outfile *f = ses->common->files.first; f && ops->holds; f = f->next)
 		for (size_t i = 0; i < ses->ndevs; i++)
-			if (ops->is_stacked(ses->env->devices_ctx, &ses->devs[i], f->path)) {
+			if (ops->holds(ses->env->devices_ctx, &ses->devs[i], f->path, true)) {
 				*ret_refused = true;
 				return err_set(err, -EPERM,
 				               "--%s: %s stands below or above %s, or is it; give another path.",

@@ -57,7 +57,7 @@ static void fake_close(void *ctx, int fd)
 	o->open_fds--;
 }
 
-static bool fake_holds(void *ctx, const struct device *dev, const char *path)
+static bool fake_holds(void *ctx, const struct device *dev, const char *path, bool is_itself)
 {
 	const struct outside *o = ctx;
 

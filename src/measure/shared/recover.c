@@ -7,17 +7,19 @@
 #include "base/units.h"
 #include "measure/shared/journal.h"
 
-/* "wrote 4 MiB at 20 GiB" */
-static const char *work_of(const struct rewrite_journal *j, char *buf, size_t len)
+#define HAPPENED_BYTES 512
+
+/* "/dev/sda: an earlier --rewrite was interrupted (...) while it wrote 4 MiB at 20 GiB" */
+static const char *happened(const struct device *dev, const struct rewrite_journal *j, char *buf)
 {
-	char bytes[32], at[32];
+	char bytes[32], at[32], in[48] = "";
 
 	(void)units_bytes(bytes, sizeof(bytes), j->h.data_bytes);
 	(void)units_bytes(at, sizeof(at), j->list[0].place.offset_bytes);
 	if (j->h.nplaces > 1)
-		(void)snprintf(buf, len, "wrote %s in %" PRIu64 " places from %s", bytes, j->h.nplaces, at);
-	else
-		(void)snprintf(buf, len, "wrote %s at %s", bytes, at);
+		(void)snprintf(in, sizeof(in), " in %" PRIu64 " places", j->h.nplaces);
+	(void)snprintf(buf, HAPPENED_BYTES, "%s: an earlier --rewrite was interrupted (%s) while it wrote %s%s %s %s",
+	               dev->path, j->h.when, bytes, in, in[0] ? "from" : "at", at);
 	return buf;
 }
 
@@ -27,7 +29,7 @@ static int report_rest(const struct session *ses, const struct device *dev, cons
 {
 	const char *boot = ses->env->boot_id ? ses->env->boot_id : "";
 	struct consent_names names;
-	char work[128], saved[1000] = "";
+	char what[HAPPENED_BYTES], saved[1000] = "";
 	const char *why;
 
 	consent_names(dev, &names);
@@ -42,29 +44,24 @@ static int report_rest(const struct session *ses, const struct device *dev, cons
 		               f->first_bytes, f->end_bytes, f->saved);
 	return err_set(
 		err, -EUCLEAN,
-		"%s: an earlier --rewrite was interrupted (%s) while it %s. %" PRIu64 " of %" PRIu64
-		" sectors differ%s; %" PRIu64 " could not be read, %" PRIu64
+		"%s. %" PRIu64 " of %" PRIu64 " sectors differ%s; %" PRIu64 " could not be read, %" PRIu64
 		" were put back. %s. If what the journal holds is to replace what is there, add --destroy-data=%s.",
-		dev->path, j->h.when, work_of(j, work, sizeof(work)), f->differing, f->sectors, saved, f->unreadable,
-		f->restored, why, names.v[0]);
+		happened(dev, j, what), f->differing, f->sectors, saved, f->unreadable, f->restored, why, names.v[0]);
 }
 
 static void say_recovery(struct session *ses, const struct device *dev, const struct rewrite_journal *j,
                          const struct rewrite_recovery *f)
 {
-	char work[128];
+	char what[HAPPENED_BYTES];
 
-	(void)work_of(j, work, sizeof(work));
+	(void)happened(dev, j, what);
 	if (f->same == f->sectors)
-		result_notice(
-			ses->res, "recovered",
-			"%s: an earlier --rewrite was interrupted (%s) while it %s; all of it is as it was before.",
-			dev->path, j->h.when, work);
+		result_notice(ses->res, "recovered", "%s; all of it is as it was before.", what);
 	else
 		result_notice(ses->res, "recovered",
-		              "%s: an earlier --rewrite was interrupted (%s) while it %s; %" PRIu64 " of %" PRIu64
+		              "%s; %" PRIu64 " of %" PRIu64
 		              " sectors could not be read or differed, %" PRIu64 " were put back%s%s%s.",
-		              dev->path, j->h.when, work, f->unreadable + f->differing, f->sectors, f->restored,
+		              what, f->unreadable + f->differing, f->sectors, f->restored,
 		              f->saved[0] ? "; both sides are saved in " : "", f->saved,
 		              f->saved[0] ? ".then and .now" : "");
 }
@@ -76,6 +73,7 @@ static int recover(struct session *ses, size_t target, struct rewrite_journal *j
 	                         : consent_destroys(&ses->common->consent, dev) ? REWRITE_CONSENT
 	                                                                        : REWRITE_ASKED;
 	struct rewrite_recovery found;
+	char text[HAPPENED_BYTES];
 	const char *what;
 	int r;
 
@@ -106,12 +104,10 @@ static int recover(struct session *ses, size_t target, struct rewrite_journal *j
 		return r;
 	if (j->is_pending && wish == REWRITE_LOOK)
 		return err_set(err, -EUCLEAN,
-		               "%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64
-		               ". Sectors there that differ from what it was to put back: %" PRIu64
-		               "; that cannot be read: %" PRIu64 ". "
-		               "`platter recover %s` puts back what it can, and shows the rest. The bytes are in %s.",
-		               dev->path, j->h.when, j->list[0].place.offset_bytes, found.differing, found.unreadable,
-		               dev->path, rewrite_path(j));
+		               "%s. Sectors there that differ from what it was to put back: %" PRIu64
+		               "; that cannot be read: %" PRIu64
+		               ". `platter recover %s` puts back what it can, and shows the rest. The bytes are in %s.",
+		               happened(dev, j, text), found.differing, found.unreadable, dev->path, rewrite_path(j));
 	if (j->is_pending)
 		return report_rest(ses, dev, j, &found, err);
 	say_recovery(ses, dev, j, &found);
