@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "folder.h"
 #include "measure/surface/writing.h"
 #include "surfacerun.h"
 
@@ -294,15 +295,13 @@ static int burn_killed(struct rng *rng, const char *path, const struct phase *in
 
 TEST(killed_in_any_phase_it_goes_on_skips_nothing_and_writes_nothing_twice)
 {
-	char dir[] = "/tmp/burn-XXXXXX", path[64];
+	FOLDER(dir);
+	const char *path = textf("%s/state", dir.path);
 	struct rng rng;
 	int kills = 0;
 
 	rng_init(&rng, 57, 0);
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	for (size_t i = 0; i < TALLY_FIRST(3 * ARRAY_LEN(phases), 2); i++)
 		kills += burn_killed(&rng, path, &phases[i % ARRAY_LEN(phases)]);
 	print_message("%d kills\n", kills);
-	(void)rmdir(dir);
 }

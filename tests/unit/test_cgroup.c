@@ -2,10 +2,10 @@
 /* What would be written to live within a memory cgroup, for trees of both versions, in folders of their own. */
 #include "test.h"
 
-#include <ftw.h>
 #include <sys/sysmacros.h>
 
 #include "filesrun.h"
+#include "folder.h"
 #include "measure/shared/cgroup.h"
 #include "session/groups.h"
 #include "session/session.h"
@@ -22,14 +22,9 @@ static void put(const char *path, const char *text)
 	file_put(full, text);
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static int remove_tree(void **state)
 {
-	return nftw(files_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return nftw(files_dir, folder_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void assert_step(const struct cgroup_plan *plan, unsigned i, const char *path, const char *text)

@@ -9,15 +9,16 @@
 
 #include "base/input.h"
 #include "base/whole.h"
+#include "folder.h"
 #include "measure/shared/journal.h"
 
-static char dir[] = "/dev/shm/platter-inputs.XXXXXX";
+TESTS_IN_FOLDER(dir)
 
 static const char *path_of(const char *name)
 {
 	static char path[400];
 
-	(void)snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : dir, *name == '/' ? "" : "/", name);
+	(void)snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : dir.path, *name == '/' ? "" : "/", name);
 	return path;
 }
 
@@ -78,7 +79,6 @@ TEST(only_a_regular_file_is_read_and_nothing_is_waited_for)
 			assert_int_equal(strlen(text), len);
 		}
 	}
-	(void)rmdir(path_of("folder"));
 }
 
 TEST(a_number_is_made_whole_as_far_as_64_bits_hold_it)
@@ -134,7 +134,7 @@ static uint8_t *make_journal(size_t n, char *ret_name, size_t *ret_len)
 
 	for (size_t i = 0; i < n; i++)
 		places[i] = (struct rewrite_place){ 3 * PLACE * i, PLACE };
-	assert_int_equal(rewrite_open(&j, dir, &disk, NULL), 0);
+	assert_int_equal(rewrite_open(&j, dir.path, &disk, NULL), 0);
 	j->ses = &ses;
 	journal_list(j, places, n);
 	j->h.nbeside = 2;
@@ -256,7 +256,7 @@ TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 
 		len = change(&rng, bytes, len, places);
 		put_file(name, bytes, len);
-		if (rewrite_open(&j, dir, &disk, &err) == 0 && j->is_pending) {
+		if (rewrite_open(&j, dir.path, &disk, &err) == 0 && j->is_pending) {
 			look_at(j, len);
 			taken++;
 			of_many += j->h.nplaces > 1;
@@ -271,19 +271,3 @@ TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 		"fault-count: mutated-journals %zu no crash, and nothing taken that lies outside file or device; %zu whole\n",
 		n, taken);
 }
-
-static int begin(void **state)
-{
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	static const char *const made[] = { "file", "empty", "large", "link", "pipe", "to-pipe", "dangling", "loop" };
-
-	for (size_t i = 0; i < ARRAY_LEN(made); i++)
-		(void)unlink(path_of(made[i]));
-	return rmdir(dir);
-}
-
-TESTS_BETWEEN(begin, end)

@@ -5,8 +5,7 @@
  */
 #include "test.h"
 
-#include <dirent.h>
-
+#include "folder.h"
 #include "measure/shared/journal.h"
 #include "simrun.h"
 
@@ -20,7 +19,7 @@ extern const struct measure measure_zones, measure_recover;
 
 #define REWRITE "--rewrite --count=5 --repeat=1 --sample=1M " NAMED
 
-static char dir[] = "/dev/shm/platter-journal.XXXXXX";
+TESTS_IN_FOLDER(dir)
 
 struct world {
 	struct sim *sim;
@@ -66,7 +65,7 @@ static int run(const struct world *w, const struct measure *m, const char *words
 	struct sim_run r = { .sim = w->sim, .m = m, .words = all, .hooks = { .request = see_request, .arg = f } };
 	int got;
 
-	(void)snprintf(all, sizeof(all), "--journal=%s %s %s", dir, words, target);
+	(void)snprintf(all, sizeof(all), "--journal=%s %s %s", dir.path, words, target);
 	got = sim_run(&r);
 	*err = r.err;
 	*ret_found = r.res && !result_has_notice(r.res, "nothing-to-recover");
@@ -90,47 +89,17 @@ static uint64_t untouched(void)
 	return h;
 }
 
-/* Of one journal in the folder; returns how many there are. */
-static unsigned look(bool remove_all, char *ret_path, size_t len)
-{
-	DIR *d = opendir(dir);
-	unsigned n = 0;
-
-	assert_non_null(d);
-	for (const struct dirent *e; (e = readdir(d));) {
-		const char *end = strstr(e->d_name, ".journal");
-
-		if (end && !end[8]) {
-			n++;
-			(void)snprintf(ret_path, len, "%s/%.200s", dir, e->d_name);
-		}
-		if (remove_all && e->d_name[0] != '.')
-			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-	}
-	(void)closedir(d);
-	return n;
-}
-
 static unsigned left(void)
 {
-	char path[300];
-
-	return look(false, path, sizeof(path));
-}
-
-static void clear(void)
-{
-	char path[300];
-
-	(void)look(true, path, sizeof(path));
+	return folder_count(&dir, ".journal", NULL);
 }
 
 static void read_journal(struct journal_header *h, struct journal_entry *e)
 {
-	char path[300];
+	const char *path = NULL;
 	cleanup_close int fd = -1;
 
-	assert_int_equal(look(false, path, sizeof(path)), 1);
+	assert_int_equal(folder_count(&dir, ".journal", &path), 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(pread(fd, h, sizeof(*h), 0), sizeof(*h));
 	assert_int_equal(pread(fd, e, sizeof(*e), (off_t)3 * HEADER_BYTES), sizeof(*e));
@@ -204,7 +173,7 @@ static void asks_for_consent_and_then_brings_back(const char *target, uint64_t a
 		fail_msg("%s", err.text);
 	assert_true(is_whole);
 	assert_int_equal(left(), 0);
-	clear();
+	folder_empty(dir.path);
 }
 
 TEST(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way)
@@ -224,7 +193,7 @@ TEST(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way)
 	assert_false(is_found);
 	assert_int_equal(left(), 1);
 	sim_free(w.sim);
-	clear();
+	folder_empty(dir.path);
 }
 
 TEST(a_whole_band_is_brought_back_with_consent)
@@ -239,12 +208,12 @@ TEST(a_journal_of_another_version_is_left_as_it_is)
 {
 	struct world w;
 	struct err err;
-	char path[300];
+	const char *path = NULL;
 	cleanup_close int fd = -1;
 	bool is_found;
 
 	(void)interrupt("sda", 0, SIZE_BYTES);
-	(void)look(false, path, sizeof(path));
+	(void)folder_count(&dir, ".journal", &path);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(pwrite(fd, "PLTRRWJ3", 8, 0), 8);
 	world_new(&w, 0, NULL, "start-2");
@@ -253,7 +222,7 @@ TEST(a_journal_of_another_version_is_left_as_it_is)
 	assert_true(hash(&w) == untouched());
 	assert_int_equal(left(), 1);
 	sim_free(w.sim);
-	clear();
+	folder_empty(dir.path);
 }
 
 static int read_other(void *arg, uint64_t offset, uint32_t len, void *buf)
@@ -290,20 +259,5 @@ TEST(another_disk_of_the_same_serial_is_not_written)
 		assert_int_equal(left(), 1);
 		sim_free(w.sim);
 	}
-	clear();
+	folder_empty(dir.path);
 }
-
-static int make_dir(void **state)
-{
-	if (!mkdtemp(dir))
-		(void)strcpy(dir, "/tmp/platter-journal.XXXXXX");
-	return access(dir, F_OK) == 0 || mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	clear();
-	return rmdir(dir);
-}
-
-TESTS_BETWEEN(make_dir, remove_dir)

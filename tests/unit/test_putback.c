@@ -7,11 +7,11 @@
  */
 #include "test.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "folder.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_surface, measure_smr, measure_recover;
@@ -24,7 +24,7 @@ extern const struct measure measure_zones, measure_surface, measure_smr, measure
 #define WRITES_KEPT 4096
 #define NAMED       "--rewrite-data=TINY0001"
 
-static char dir[] = "/dev/shm/platter-putback.XXXXXX"; /* synced thousands of times */
+TESTS_IN_FOLDER(dir)
 
 enum what { KILLED, KILLED_AND_RESTARTED, POWER, POWER_AND_NEWER, NEWER_MEANWHILE, WHATS };
 
@@ -137,7 +137,7 @@ static int run_on(struct kept *k, const struct measure *m, const struct rewriter
 	cleanup_profile struct profile p = { 0 };
 	int got;
 
-	(void)snprintf(all, sizeof(all), "%s --journal=%s sda", words, dir);
+	(void)snprintf(all, sizeof(all), "%s --journal=%s sda", words, dir.path);
 	MUST(profile_parse(&p, "small", r->profile, strlen(r->profile), &err));
 	MUST(profile_finish(&p, &err));
 	k->sd = sim_add_disk(run.sim, &p, "sda");
@@ -171,7 +171,7 @@ static void run_to_its_end_by_force(struct kept *k, const struct rewriter *r, co
 /* Both sides of what differed: is this sector of somebody else's in one of the files? */
 static bool is_saved(uint64_t offset, const uint8_t *want)
 {
-	DIR *d = opendir(dir);
+	DIR *d = opendir(dir.path);
 	bool is_there = false;
 
 	assert_non_null(d);
@@ -196,14 +196,9 @@ static bool is_saved(uint64_t offset, const uint8_t *want)
 
 static unsigned clear(void)
 {
-	DIR *d = opendir(dir);
-	unsigned n = 0;
+	unsigned n = folder_count(&dir, ".journal", NULL);
 
-	assert_non_null(d);
-	for (const struct dirent *e; (e = readdir(d));)
-		n += e->d_name[0] != '.' && unlinkat(dirfd(d), e->d_name, 0) == 0 &&
-		     !strcmp(e->d_name + strlen(e->d_name) - 8, ".journal");
-	(void)closedir(d);
+	folder_empty(dir.path);
 	return n;
 }
 
@@ -351,18 +346,3 @@ TEST(nothing_newer_is_lost_without_consent_and_nothing_old_at_all)
 	(void)munmap(k, sizeof(*k));
 	free(first);
 }
-
-static int make_dir(void **state)
-{
-	if (!mkdtemp(dir))
-		(void)strcpy(dir, "/tmp/platter-putback.XXXXXX");
-	return access(dir, F_OK) == 0 || mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)clear();
-	return rmdir(dir);
-}
-
-TESTS_BETWEEN(make_dir, remove_dir)

@@ -5,26 +5,26 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "folder.h"
 
 #define START 1000
 
-static char dir[32], path[64];
+static struct folder dir;
+static const char *path;
 static struct outfiles files;
 
 static int make_dir(void **state)
 {
-	strcpy(dir, "/tmp/platter-test.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	(void)snprintf(path, sizeof(path), "%s/r.csv", dir);
+	dir = folder_new("/tmp");
+	path = textf("%s/r.csv", dir.path);
 	return 0;
 }
 
 static int remove_dir(void **state)
 {
 	outfiles_done(&files);
-	(void)unlink(path);
-	return rmdir(dir);
+	folder_done(&dir);
+	return 0;
 }
 
 static struct outfile *file_at(const char *where)

@@ -6,11 +6,11 @@
  */
 #include "test.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#include "folder.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_smr, measure_surface, measure_recover;
@@ -22,7 +22,7 @@ extern const struct measure measure_zones, measure_smr, measure_surface, measure
 #define BEFORE "start-1"
 #define AFTER  "start-2"
 
-static char journal_dir[] = "/dev/shm/platter-rewrite.XXXXXX"; /* synced thousands of times */
+TESTS_IN_FOLDER(dir)
 
 struct world {
 	struct sim *sim;
@@ -94,7 +94,7 @@ static void world_new(struct world *w, enum kind disk, const char *words, const 
 	if (t->shown)
 		t->shown(sim_device(w->sd));
 	w->run = (struct sim_run){ .sim = w->sim,
-		                   .words = textf("--journal=%s %s sda", journal_dir, words + skip),
+		                   .words = textf("--journal=%s %s sda", dir.path, words + skip),
 		                   .hooks = { .request = see_request, .arg = w } };
 	w->run.m = skip ? &measure_recover : disk == SHINGLED ? &measure_smr : &measure_zones;
 }
@@ -133,21 +133,10 @@ static uint64_t writes_of(const struct world *w)
 /* Files that hold what differs are taken away, and not counted. */
 static unsigned journals(bool remove_them)
 {
-	DIR *d = opendir(journal_dir);
-	unsigned n = 0;
+	unsigned n = folder_count(&dir, ".journal", NULL);
 
-	assert_non_null(d);
-	for (const struct dirent *e; (e = readdir(d));) {
-		size_t len = strlen(e->d_name);
-
-		if (e->d_name[0] == '.')
-			continue;
-		n += strcmp(e->d_name + len - (len > 4 ? 4 : 0), ".now") != 0 &&
-		     strcmp(e->d_name + len - (len > 5 ? 5 : 0), ".then") != 0;
-		if (remove_them)
-			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-	}
-	(void)closedir(d);
+	if (remove_them)
+		folder_empty(dir.path);
 	return n;
 }
 
@@ -391,28 +380,24 @@ TEST(what_cannot_be_compared_is_healed_only_when_insisted_upon)
 	assert_garbled(at, RECOVER "--despite=identity --destroy-data=sda", &nameless, 0, NULL);
 }
 
-static void find_journal(char *path, size_t len)
+static const char *find_journal(void)
 {
-	DIR *d = opendir(journal_dir);
-	struct dirent *e;
+	const char *path = NULL;
 
-	assert_non_null(d);
-	while ((e = readdir(d)) && (!strstr(e->d_name, ".journal") || strstr(e->d_name, ".journal.")))
-		;
-	assert_non_null(e);
-	(void)snprintf(path, len, "%s/%.200s", journal_dir, e->d_name);
-	(void)closedir(d);
+	assert_int_equal(folder_count(&dir, ".journal", &path), 1);
+	return path;
 }
 
 TEST(a_journal_that_others_can_read_or_own_is_refused)
 {
 	static const mode_t modes[] = { 0644, 0640, 0602, 0620 };
-	char path[300];
 	struct world w;
 
 	for (size_t i = 0; i <= ARRAY_LEN(modes); i++) {
+		const char *path;
+
 		(void)leave_a_journal(REWRITE, NULL);
-		find_journal(path, sizeof(path));
+		path = find_journal();
 		if (i < ARRAY_LEN(modes))
 			assert_int_equal(chmod(path, modes[i]), 0);
 		else if (geteuid() != 0 || chown(path, 12345, 0) < 0)
@@ -431,11 +416,10 @@ TEST(a_journal_that_others_can_read_or_own_is_refused)
  * is measured. */
 TEST(a_journal_is_never_written_through_what_has_its_name)
 {
-	char path[300], other[300] = "";
+	const char *path, *other = textf("%s/theirs", dir.path);
 
 	(void)leave_a_journal(REWRITE, NULL);
-	find_journal(path, sizeof(path));
-	(void)snprintf(other, sizeof(other), "%s/theirs", journal_dir);
+	path = find_journal();
 	for (int kind = 0; kind < 3; kind++) {
 		struct world w;
 		struct stat st;
@@ -452,7 +436,7 @@ TEST(a_journal_is_never_written_through_what_has_its_name)
 		assert_int_equal(writes_of(&w), 0);
 		assert_int_equal(stat(other, &st), 0);
 		assert_int_equal(st.st_size, 0);
-		assert_int_equal(journals(false), 2); /* theirs, both: not removed */
+		assert_int_equal(journals(false), 1); /* not removed */
 		world_done(&w);
 	}
 	(void)journals(true);
@@ -521,12 +505,9 @@ TEST(a_damaged_journal_of_many_places_is_reported_and_nothing_done)
 	uint64_t at = lose_power(SHINGLED, SMR_WORDS " --time=30s", 1500, NULL), byte;
 	bool is_whole;
 	struct err err;
-	char path[300];
 	struct stat st;
-	int fd;
+	int fd = open(find_journal(), O_RDWR | O_CLOEXEC);
 
-	find_journal(path, sizeof(path));
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(pread(fd, &byte, sizeof(byte), st.st_size / 2), sizeof(byte));
 	byte ^= 1;
@@ -536,18 +517,3 @@ TEST(a_damaged_journal_of_many_places_is_reported_and_nothing_done)
 	assert_false(is_whole);
 	assert_int_equal(journals(true), 1);
 }
-
-static int make_dir(void **state)
-{
-	if (!mkdtemp(journal_dir))
-		(void)strcpy(journal_dir, "/tmp/platter-rewrite.XXXXXX");
-	return access(journal_dir, F_OK) == 0 || mkdtemp(journal_dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)journals(true);
-	return rmdir(journal_dir);
-}
-
-TESTS_BETWEEN(make_dir, remove_dir)

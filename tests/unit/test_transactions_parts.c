@@ -3,6 +3,7 @@
  * million transactions. */
 #include "test.h"
 
+#include "folder.h"
 #include "load/load.h"
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/transactions.h"
@@ -95,14 +96,14 @@ TEST(what_is_under_way_is_given_up_at_the_end)
 TEST(every_one_of_a_million_rows_is_written)
 {
 	static const char *const names[] = { "light", "heavy" };
-	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256];
+	FOLDER(dir);
+	const char *path = textf("%s/each.csv", dir.path);
+	char line[256];
 	uint64_t waits;
 	struct err err = { 0 };
 	struct rowlog *e;
 	FILE *f;
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/each.csv", dir);
 	assert_int_equal(tx_each_open(&e, open(path, O_WRONLY | O_CREAT, 0600), &err), 0);
 	for (uint64_t i = 0; i < ROWS; i++)
 		rowlog_add(e, &(struct tx_row){ .user = i % 30,
@@ -132,6 +133,4 @@ TEST(every_one_of_a_million_rows_is_written)
 	}
 	assert_null(fgets(line, sizeof(line), f));
 	assert_int_equal(fclose(f), 0);
-	(void)unlink(path);
-	(void)rmdir(dir);
 }
