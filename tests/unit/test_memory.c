@@ -3,7 +3,6 @@
  * Memory does not grow with the length of a run: each measurement briefly and for a very long time, each in a process
  * of its own, whose peaks are compared. Disks are simulated, and times virtual; the measurements of files have tiny
  * files and many repetitions.
- * (`stream` for a week: test_stream_runs.c.)
  */
 #include "test.h"
 
@@ -14,7 +13,7 @@
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_seek, measure_transactions, measure_geometry, measure_passes,
-	measure_cache, measure_mark, measure_surface;
+	measure_cache, measure_mark, measure_surface, measure_stream;
 
 struct how {
 	const struct measure *m;
@@ -113,65 +112,103 @@ static long peak_kib(int (*fn)(const struct how *how), const struct how *how)
 	return u.ru_maxrss;
 }
 
-/* more_kib: what the long run may need beyond the brief one. Sanitizers keep what was freed, so there it only has to
- * run. */
-static void compare(int (*fn)(const struct how *how), const struct how *brief, const struct how *lengthy, long more_kib)
-{
-	long a = peak_kib(fn, brief), b = peak_kib(fn, lengthy);
-
-	print_message("%s: %ld KiB, long %ld KiB\n", brief->m->name, a, b);
-	if (b - a > more_kib)
-		fail_msg("%s %s: %ld KiB, but %ld KiB with %s", brief->m->name, lengthy->words, b, a, brief->words);
-}
-
-#define WEEK_S (7.0 * 86400)
-
-TEST(a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes)
-{
-	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--full --block=256K --time=2m sda" },
-	        &(struct how){ .m = &measure_zones,
-	                       .words = "--full --block=256K --depth=1 --time=200h sda",
-	                       .delay_s = 500.0,
-	                       .least_s = WEEK_S },
-	        1024);
-}
-
-/* All the windows that its places have. */
-TEST(zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one)
-{
-	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--quick sda", .cylinders = 2000 },
-	        &(struct how){ .m = &measure_zones,
-	                       .words = "--repeat=100 --precision=0.01% --time=168h sda",
-	                       .cylinders = 2000 },
-	        2048);
-}
-
-TEST(a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes)
-{
-	compare(run_sim, &(struct how){ .m = &measure_seek, .words = "--quick sda" },
-	        &(struct how){ .m = &measure_seek,
-	                       .words = "--slice=2h --count=1000 --time=200h sda",
-	                       .delay_s = 60.0,
-	                       .least_s = WEEK_S },
-	        1024);
-}
-
+#define READ_BACK "--write --destroy-data=TINY0001 --verify --block=4KiB --buffer=64KiB --rate=10KB "
+#define WEEK_S    (7.0 * 86400)
 /* Of up to 128 stretches of time each has a histogram, which grows with what differs in it and not with the time. */
 #define STRETCHES_KIB 4096
 
-TEST(a_week_of_transactions_needs_no_more_memory_than_an_hour)
+/* The same, briefly and for long; what the long run may need beyond the brief one. */
+struct pair {
+	struct how brief, lengthy;
+	long more_kib;
+};
+
+static const struct pair on_disks[] = {
+	{ { .m = &measure_zones, .words = "--full --block=256K --time=2m sda" },
+	  { .m = &measure_zones,
+	    .words = "--full --block=256K --depth=1 --time=200h sda",
+	    .delay_s = 500.0,
+	    .least_s = WEEK_S },
+	  1024 },
+	/* All the windows that its places have. */
+	{ { .m = &measure_zones, .words = "--quick sda", .cylinders = 2000 },
+	  { .m = &measure_zones, .words = "--repeat=100 --precision=0.01% --time=168h sda", .cylinders = 2000 },
+	  2048 },
+	{ { .m = &measure_seek, .words = "--quick sda" },
+	  { .m = &measure_seek,
+	    .words = "--slice=2h --count=1000 --time=200h sda",
+	    .delay_s = 60.0,
+	    .least_s = WEEK_S },
+	  1024 },
+	{ { .m = &measure_transactions, .words = "--users=8 --ios=3 --think=2m --time=1h sda" },
+	  { .m = &measure_transactions, .words = "--users=8 --ios=3 --think=2m --time=168h sda", .least_s = WEEK_S },
+	  STRETCHES_KIB },
+	{ { .m = &measure_transactions, .words = "--arrivals=0.1 --ios=3 --time=1h sda" },
+	  { .m = &measure_transactions, .words = "--arrivals=0.1 --ios=3 --time=168h sda", .least_s = WEEK_S * 0.99 },
+	  STRETCHES_KIB },
+	{ { .m = &measure_stream,
+	    .words = "--read --rate=20KB --block=64KiB --buffer=1MiB --time=1h sda",
+	    .cylinders = 8000 },
+	  { .m = &measure_stream,
+	    .words = "--read --rate=20KB --block=64KiB --buffer=1MiB --time=168h sda",
+	    .cylinders = 8000,
+	    .least_s = WEEK_S * 0.99 },
+	  2048 },
+	/* 400 000 blocks: 9 MB, were each remembered. The disk forgets what was written, so that its memory is not what
+	 * is seen: each block is reported as lost. */
+	{ { .m = &measure_stream, .words = READ_BACK "--time=1h sda", .cylinders = 8000 },
+	  { .m = &measure_stream, .words = READ_BACK "--time=45h sda", .cylinders = 8000, .least_s = 45 * 3600 * 0.99 },
+	  2048 },
+	/* Its length is the disk's, ten times the tracks: read as one surface, all of it is weighed in zones of four
+	 * tracks, 344 bytes each. */
+	{ { .m = &measure_geometry, .words = "sda" },
+	  { .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 },
+	  4096 },
+	/* A disk in which runs of equal tracks are short: some 3 KiB for the accesses of each track that is not as
+	 * usual; with MALLOC_PERTURB_ all of it is touched. */
+	{ { .m = &measure_geometry, .words = "sda" },
+	  { .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 },
+	  4096 },
+	/* Its lists of places are full on the large disk, and its document long. */
+	{ { .m = &measure_surface, .words = "--block=16M --without=files sda", .flash_bytes = 100000000000 },
+	  { .m = &measure_surface,
+	    .words = "--block=16M --without=files sda",
+	    .flash_bytes = 20000000000000,
+	    .least_s = 36000.0 },
+	  4096 },
+};
+
+#define CELL "--size=64K-64K --block=4K-4K --without=knee --mode=cached "
+
+static const struct pair on_files[] = {
+	/* A row for each pass, and no more than 10000 passes. */
+	{ { .m = &measure_passes, .words = "--size=64K --repeat=4" },
+	  { .m = &measure_passes, .words = "--size=64K --repeat=2000" },
+	  2048 },
+	{ { .m = &measure_cache, .words = CELL "--slice=1ms --repeat=3" },
+	  { .m = &measure_cache, .words = CELL "--slice=20ms --repeat=50" },
+	  512 },
+	{ { .m = &measure_mark, .words = "--size=1M --time=1ms --repeat=1" },
+	  { .m = &measure_mark, .words = "--size=1M --time=20ms --repeat=50" },
+	  1024 },
+};
+
+static void compare(int (*fn)(const struct how *how), const struct pair *pairs, size_t n)
 {
-	compare(run_sim,
-	        &(struct how){ .m = &measure_transactions, .words = "--users=8 --ios=3 --think=2m --time=1h sda" },
-	        &(struct how){ .m = &measure_transactions,
-	                       .words = "--users=8 --ios=3 --think=2m --time=168h sda",
-	                       .least_s = WEEK_S },
-	        STRETCHES_KIB);
-	compare(run_sim, &(struct how){ .m = &measure_transactions, .words = "--arrivals=0.1 --ios=3 --time=1h sda" },
-	        &(struct how){ .m = &measure_transactions,
-	                       .words = "--arrivals=0.1 --ios=3 --time=168h sda",
-	                       .least_s = WEEK_S * 0.99 },
-	        STRETCHES_KIB);
+	for (size_t i = 0; i < n; i++) {
+		const struct how *brief = &pairs[i].brief, *lengthy = &pairs[i].lengthy;
+		long a = peak_kib(fn, brief), b = peak_kib(fn, lengthy);
+
+		print_message("%s: %ld KiB, long %ld KiB\n", brief->m->name, a, b);
+		if (b - a > pairs[i].more_kib)
+			fail_msg("%s %s: %ld KiB, but %ld KiB with %s", brief->m->name, lengthy->words, b, a,
+			         brief->words);
+	}
+}
+
+TEST(a_week_or_a_large_disk_needs_hardly_more_memory_than_minutes_or_a_small_one)
+{
+	compare(run_sim, on_disks, ARRAY_LEN(on_disks));
 }
 
 static int run_overloaded(const struct how *how)
@@ -195,31 +232,6 @@ TEST(an_overload_ends_with_a_verdict_before_the_memory_does)
 	assert_in_range(peak_kib(run_overloaded, &how), 1, 320 << 10);
 }
 
-/* Its length is the disk's: ten times the tracks; and a disk in which runs of equal tracks are short. */
-TEST(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one)
-{
-	/* Read as one surface, all of it is weighed in zones of four tracks, 344 bytes each. */
-	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
-	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 4096);
-	/* Some 3 KiB for the accesses of each track that is not as usual; with MALLOC_PERTURB_ all of it is touched. */
-	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
-	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 }, 4096);
-}
-
-/* Its lists of places are full on the large disk, and its document long. */
-TEST(surface_of_20_tb_needs_no_more_memory_than_of_100_gb)
-{
-	compare(run_sim,
-	        &(struct how){ .m = &measure_surface,
-	                       .words = "--block=16M --without=files sda",
-	                       .flash_bytes = 100000000000 },
-	        &(struct how){ .m = &measure_surface,
-	                       .words = "--block=16M --without=files sda",
-	                       .flash_bytes = 20000000000000,
-	                       .least_s = 36000.0 },
-	        4096);
-}
-
 /* ---- files ---- */
 
 static int run_files(const struct how *how)
@@ -238,17 +250,5 @@ static int run_files(const struct how *how)
 
 TEST_WITH(passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory, files_dir_make, files_dir_remove)
 {
-	/* A row for each pass, and no more than 10000 passes. */
-	compare(run_files, &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=4" },
-	        &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=2000" }, 2048);
-	compare(run_files,
-	        &(struct how){
-			.m = &measure_cache,
-			.words = "--size=64K-64K --block=4K-4K --without=knee --mode=cached --slice=1ms --repeat=3" },
-	        &(struct how){
-			.m = &measure_cache,
-			.words = "--size=64K-64K --block=4K-4K --without=knee --mode=cached --slice=20ms --repeat=50" },
-	        512);
-	compare(run_files, &(struct how){ .m = &measure_mark, .words = "--size=1M --time=1ms --repeat=1" },
-	        &(struct how){ .m = &measure_mark, .words = "--size=1M --time=20ms --repeat=50" }, 1024);
+	compare(run_files, on_files, ARRAY_LEN(on_files));
 }

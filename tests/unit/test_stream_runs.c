@@ -2,8 +2,6 @@
 /* `stream` on simulated disks when something happens to them, over long times, and what it foretells. */
 #include "test.h"
 
-#include <sys/resource.h>
-
 #include "bars_check.h"
 #include "folder.h"
 #include "load.h"
@@ -444,14 +442,6 @@ TEST(a_projection_says_when_the_disks_will_be_too_slow)
 
 /* ---- long ---- */
 
-static long memory_kib(void)
-{
-	struct rusage u;
-
-	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
-	return u.ru_maxrss;
-}
-
 TEST(each_target_has_its_distribution)
 {
 	cleanup_run struct sim_run run = streamed(IBM, "samsung-hd103sj", false,
@@ -469,29 +459,6 @@ TEST(each_target_has_its_distribution)
 	assert_true(sim_figure(&run, "response_p50_ns") > 0.0);
 	assert_true(sim_figure(&run, "response_max_ns") ==
 	            fmax(cell(&run, "targets", 0, "response_max_ns"), cell(&run, "targets", 1, "response_max_ns")));
-}
-
-#define SLOW "--read --rate=20KB --block=64KiB --buffer=1MiB "
-
-TEST(a_week_needs_no_more_memory_than_an_hour)
-{
-	long hour, week;
-
-	for (int is_week = 0; is_week < 2; is_week++) {
-		cleanup_run struct sim_run run =
-			streamed(IBM, NULL, false, is_week ? SLOW "--time=168h sda" : SLOW "--time=1h sda");
-
-		assert_true(sim_figure(&run, "sustained") == 1.0);
-		assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") - 20e3) < 0.2);
-		assert_true(result_find_table(run.res, "timeline")->nrows <= 1800);
-		assert_true(result_find_table(run.res, "timeline")->nrows >= 100);
-		(void)assert_bars(run.res, NULL, cell(&run, "targets", 0, "bytes") / 65536.0,
-		                  sim_figure(&run, "response_p50_ns"));
-		if (is_week)
-			assert_true(cell(&run, "targets", 0, "bytes") > 20e3 * 7 * 86400 * 0.9999);
-		*(is_week ? &week : &hour) = memory_kib();
-	}
-	assert_true(week - hour < 2048);
 }
 
 /* At 1800 steps they are joined in pairs: none may be reported by the wrong length. */
@@ -574,25 +541,4 @@ TEST(what_several_disks_were_given_is_all_read_back)
 	assert_true(cell(&run, "targets", 0, "bytes") + cell(&run, "targets", 1, "bytes") == 640.0 * 65536);
 	assert_true(cell(&run, "targets", 0, "bytes") != cell(&run, "targets", 1, "bytes"));
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
-}
-
-/* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is
- * seen: each block is reported as lost. */
-TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
-{
-	long brief, lengthy;
-
-	for (int is_long = 0; is_long < 2; is_long++) {
-		cleanup_run struct sim_run run =
-			streamed(IBM, "maxtor-diamondmax-80", false,
-		                 textf(TWO "--verify --block=4KiB --buffer=64KiB --rate=10KB --time=%dh sda sdb",
-		                       is_long ? 45 : 1));
-
-		assert_true(sim_figure(&run, "verified_blocks") > (is_long ? 3.95e5 : 8.7e3));
-		/* but for what is still in the ring, which a disk that reads nothing leaves there */
-		assert_true(sim_figure(&run, "verify_errors") >= sim_figure(&run, "verified_blocks") - 16);
-		assert_int_equal(notices(run.res, "verify", NULL), 20);
-		*(is_long ? &lengthy : &brief) = memory_kib();
-	}
-	assert_true(lengthy - brief < 2048);
 }
