@@ -6,13 +6,9 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define CELLS         800
 #define NONSENSE      0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
 #define FLOOR_NS      10e3 /* it is known by no better: what the interface takes is known so well */
-#define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define RETURNS_LEAST 0.25 /* of a place's returns, or that many: one in 40 comes by there by chance */
-#define WIDE          0.1  /* of a revolution: wider intervals show nothing (a choice) */
-#define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
+#define RETURNS_LEAST 5    /* in time by chance at one angle: once in ten million */
 
 /* ---- reads ahead of the head ---- */
 
@@ -65,7 +61,7 @@ static double log_likely(const struct aim_access *on, size_t nread, double overh
 	return stats_log_sum(sum, ARRAY_LEN(sum));
 }
 
-/* Are two thirds of the reads what an overhead makes of them, one way or the other? */
+/* Are more than two thirds of the reads what an overhead makes of them, one way or the other? */
 static bool explains(const struct aim_access *on, size_t nread, double overhead, double period)
 {
 	size_t n[2] = { 0, 0 };
@@ -77,44 +73,35 @@ static bool explains(const struct aim_access *on, size_t nread, double overhead,
 		n[0] += v[0] > NONSENSE;
 		n[1] += v[1] > NONSENSE;
 	}
-	return 3 * (n[0] > n[1] ? n[0] : n[1]) >= 2 * nread;
+	return 3 * (n[0] > n[1] ? n[0] : n[1]) > 2 * nread;
 }
 
 /* The middle of what is likely of the overhead up to most, and its 95 %; false: not known. */
 static bool ahead_overhead(const struct aim_access *on, size_t nread, double period, double most,
                            struct stats_estimate *ret)
 {
-	const double step = most / CELLS;
-	double v[CELLS], peak = -INFINITY, middle, off = FLOOR_NS;
+	const double step = most / SEEK_CELLS;
+	double v[SEEK_CELLS], peak = -INFINITY, middle, off = FLOOR_NS;
 
 	for (size_t i = 0; i < nread; i++)
 		if (on[i].how == AIM_BLURRED)
 			off = SEEK_BLUR_NS;
-	for (size_t k = 0; k < CELLS; k++) {
+	for (size_t k = 0; k < SEEK_CELLS; k++) {
 		v[k] = log_likely(on, nread, ((double)k + 0.5) * step, period);
 		peak = fmax(peak, v[k]);
 	}
-	for (size_t k = 0; k < CELLS; k++)
+	for (size_t k = 0; k < SEEK_CELLS; k++)
 		v[k] = exp(v[k] - peak);
-	middle = step * stats_cell_of_share(v, CELLS, 0.5);
+	middle = step * stats_cell_of_share(v, SEEK_CELLS, 0.5);
 	if (!explains(on, nread, middle, period))
 		return false;
 	*ret = (struct stats_estimate){ middle,
-		                        { fmax(step * stats_cell_of_share(v, CELLS, 0.025) - off, 0.0),
-		                          step * stats_cell_of_share(v, CELLS, 0.975) + off } };
+		                        { fmax(step * stats_cell_of_share(v, SEEK_CELLS, 0.025) - off, 0.0),
+		                          step * stats_cell_of_share(v, SEEK_CELLS, 0.975) + off } };
 	return true;
 }
 
 /* ---- both ways ---- */
-
-static size_t tried(const struct aim_log *log, uint32_t pair)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < log->n; i++)
-		n += log->access[i].pair == pair;
-	return n;
-}
 
 /* A drive may take up what it reads ahead like what its cache answers: these take as long then. */
 static bool are_like_hits(const struct seek_known *k, struct interval on)
@@ -135,7 +122,7 @@ static struct seek_overhead hold_against(const struct seek_known *k, struct stat
 	struct stats_estimate ahead, mean;
 	double own, other;
 
-	if (!ahead_overhead(on->access, on->n, k->places.period_ns, returns.ci.high + BEYOND, &ahead))
+	if (!ahead_overhead(on->access, on->n, k->places.period_ns, returns.ci.high + SEEK_BLUR_NS, &ahead))
 		return o;
 	if (ahead.ci.high < returns.ci.low) {
 		o.ci.low = ahead.ci.low;
@@ -159,7 +146,7 @@ static bool by_reads_ahead(const struct seek_known *k, const struct aim_log *on,
 	struct stats_estimate o;
 
 	if (on->pairs < 2 || !ahead_overhead(on->access, on->n, k->places.period_ns, most, &o) ||
-	    o.ci.high - o.ci.low > WIDE * k->places.period_ns)
+	    interval_half(o.ci) > SEEK_KNOWN * k->places.period_ns)
 		return false;
 	*ret = (struct seek_overhead){ .ns = o.value, .ci = o.ci };
 	if (!(k->hits.without_ns > 0.0) || are_like_hits(k, o.ci))
@@ -198,14 +185,14 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 	for (uint32_t g = 0; g < p->log.pairs; g++) {
 		size_t more = seek_log_samples(&p->log, g, sample + n, ARRAY_LEN(sample) - n);
 
-		if (more < RETURNS_MANY && (double)more < RETURNS_LEAST * (double)tried(&p->log, g))
+		if (more < RETURNS_LEAST)
 			continue;
 		for (size_t i = n; i < n + more; i++)
 			sample[i].group = (uint32_t)places;
 		places++;
 		n += more;
 	}
-	if (places && fit_arrival(sample, n, period, &prior, &a) && a.ci.high - a.ci.low < WIDE * period)
+	if (places && fit_arrival(sample, n, period, &prior, &a) && interval_half(a.ci) < SEEK_KNOWN * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
 		                    &on->log);

@@ -17,25 +17,24 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define SEEN_MAX  64    /* sectors of a track whose angles are kept: a pair of places is visited less often */
-#define TRIES     8     /* for what was not read yet; for each aim that is to show something (a choice) */
-#define TOLERANCE 0.012 /* of a revolution about the angle aimed at (real drives: 97 % within 0.014) */
-#define NEAR_EDGE 0.7   /* scales (of the logistic law) */
-#define HARDLY    5.0   /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
+#define SEEN_MAX  64  /* sectors of a track whose angles are kept: a pair of places is visited less often */
+#define TRIES     8   /* for what was not read yet; for each aim that is to show something (a choice) */
+#define NEAR_EDGE 0.7 /* scales (of the logistic law) */
+#define HARDLY    5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
 #define FORGETS                                                                                                       \
 	0.5 /* what the places before show of the next ones: their log likelihood times this (a choice: half as sure) \
 	     */
 
 /* ---- when the head arrives ---- */
 
-void belief_anything(struct belief *b, double most, size_t n, double scatter)
+void belief_anything(struct belief *b, double most, double scatter)
 {
-	*b = (struct belief){ .n = n, .step = most / (double)n, .scatter = scatter };
+	*b = (struct belief){ .step = most / SEEK_CELLS, .scatter = scatter };
 }
 
 void belief_within(struct belief *b, struct interval ns)
 {
-	for (size_t i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < SEEK_CELLS; i++) {
 		double median = ((double)i + 0.5) * b->step;
 
 		if (median < ns.low || median > ns.high)
@@ -45,14 +44,15 @@ void belief_within(struct belief *b, struct interval ns)
 
 void belief_learn(struct belief *b, double access, double period)
 {
-	const double missed = 0.02, never = log(arrival_likelihood(0.0, period, b->scatter, period, missed));
+	const double never = log(arrival_likelihood(0.0, period, b->scatter, period, SEEK_MISSED));
 
-	for (size_t i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < SEEK_CELLS; i++) {
 		double median = ((double)i + 0.5) * b->step;
 
-		b->log_likelihood[i] += median > access + 30.0 * b->scatter
-		                                ? never
-		                                : log(arrival_likelihood(access, median, b->scatter, period, missed));
+		b->log_likelihood[i] +=
+			median > access + 30.0 * b->scatter
+				? never
+				: log(arrival_likelihood(access, median, b->scatter, period, SEEK_MISSED));
 	}
 }
 
@@ -61,9 +61,9 @@ void belief_fades(struct belief *b)
 {
 	double most = -INFINITY;
 
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < SEEK_CELLS; i++)
 		most = fmax(most, b->log_likelihood[i]);
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < SEEK_CELLS; i++)
 		b->log_likelihood[i] = fmax((b->log_likelihood[i] - most) * FORGETS, -9.0);
 }
 
@@ -71,12 +71,12 @@ double belief_draw(const struct belief *b, struct rng *rng)
 {
 	double most = -INFINITY, sum = 0.0, at;
 
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < SEEK_CELLS; i++)
 		most = fmax(most, b->log_likelihood[i]);
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < SEEK_CELLS; i++)
 		sum += exp(b->log_likelihood[i] - most);
 	at = rng_double(rng) * sum;
-	for (size_t i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < SEEK_CELLS; i++) {
 		at -= exp(b->log_likelihood[i] - most);
 		if (at <= 0.0)
 			return ((double)i + rng_double(rng)) * b->step;
@@ -228,8 +228,9 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 	learn(p, (double)offset, phase_at(a, (double)(done - a->origin_ns)));
 	if (counts) {
 		one.ns = access - a->transfer[side];
-		one.end = fabs(one.ns - waited(a, phase, submit, side, one.ns)) < TOLERANCE * a->period ? AIM_THERE
-		                                                                                        : AIM_ELSEWHERE;
+		one.end = fabs(one.ns - waited(a, phase, submit, side, one.ns)) < SEEK_TOLERANCE * a->period
+		                  ? AIM_THERE
+		                  : AIM_ELSEWHERE;
 		add(a, &one);
 		*ret_shows = true;
 	}

@@ -13,7 +13,6 @@
 
 #define FIRST_SHARE 2.0 /* times as long as another arm, as figures and tables are its (a choice) */
 #define ARM_LEAST   3.5 /* seconds of a short run, and of a usual one: of less an arm has no curve (a choice) */
-#define ARM_FULL    15.0
 
 struct arm_row {
 	uint64_t arm, first_byte, last_byte;
@@ -80,7 +79,7 @@ static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct dev
                    struct result *scratch, struct err *err)
 {
 	double ns = (double)seek_left_ns(s),
-	       least = (s->p->quick ? ARM_LEAST : ARM_FULL) * fmin(s->budget.scale, 1.0) * 1e9;
+	       least = (s->p->quick ? ARM_LEAST : SEEK_QUICK_S) * fmin(s->budget.scale, 1.0) * 1e9;
 	cleanup_free struct seek_samples *samples = xcalloc(1, sizeof(*samples));
 	struct seek_run a = *s;
 	struct seek_params brief = *s->p;

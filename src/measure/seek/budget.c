@@ -22,10 +22,10 @@ static const struct share {
 	[SEEK_ARMS] = { 0.3, 1.0, 0.0, false, "each actuator" },
 	[SEEK_RATES] = { 1.4, 4.0, 0.0, false, "sequential rates" },
 	[SEEK_OVERHEAD] = { 2.5, 4.0, 0.0, true, "command overhead" },
-	[SEEK_CURVE] = { 1.9, 22.0, 0.0, true, "seek curve" },
+	[SEEK_CURVE] = { 2.2, 24.0, 0.0, true, "seek curve" },
 	[SEEK_NEAR] = { 1.1, 4.0, 0.0, true, "seeks over few tracks" },
 	[SEEK_WHOLE] = { 1.6, 18.0, 0.6, false, "mean over the whole device" },
-	[SEEK_SPANS] = { 0.8, 22.0, 0.0, false, "spans" },
+	[SEEK_SPANS] = { 0.5, 20.0, 0.0, false, "spans" },
 	[SEEK_QUEUE] = { 1.4, 13.0, 0.0, false, "queue" },
 };
 

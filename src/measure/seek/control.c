@@ -14,8 +14,7 @@
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
 
-#define TRACKS_LEAST 8     /* of a span: angles are even to a thousandth then (physics) */
-#define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
+#define TRACKS_LEAST 8 /* of a span: angles are even to a thousandth then (physics) */
 /*
  * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its
  * skew (a quarter of a revolution: real drives have 0.1 to 0.3), and one in 300 besides (real drives: 1 in 1000 to 1 in
@@ -23,9 +22,7 @@
  */
 #define LATE_SKEW  0.25
 #define LATE_LEAST 0.003
-#define FLIPS_MOST 3.0  /* lost revolutions that few reads may hide: none is seen once in 20 (Poisson) */
-#define WHOLE      0.99 /* of the device: what is longer is all of it */
-#define STEPS      160  /* of the mean over the span's pairs, each way (a choice) */
+#define STEPS      160 /* of the mean over the span's pairs, each way (a choice) */
 
 static double stroke_at(const struct seek_known *k, double byte)
 {
@@ -39,7 +36,7 @@ static bool is_longer(const struct seek_known *k, uint64_t first, uint64_t end, 
 
 static bool is_all(const struct seek_known *k, uint64_t first, uint64_t end)
 {
-	return (double)(end - first) > WHOLE * (double)k->places.size_bytes;
+	return end - first + k->block_bytes > k->places.size_bytes;
 }
 
 /* Who says what a read should take. */
@@ -71,7 +68,7 @@ double seek_transfer(const struct seek_known *k, double byte)
 /* How far apart the scatter of arrivals, and what the curve does not know, blur the edge. */
 static double blur(const struct seek_known *k, const struct curve *c)
 {
-	return fmax(isfinite(k->scatter.ns) ? k->scatter.ns : 0.0, LEAST_BLUR * k->places.period_ns) + c->rms_ns;
+	return fmax(isfinite(k->scatter.ns) ? k->scatter.ns : 0.0, SEEK_SHARPEST * k->places.period_ns) + c->rms_ns;
 }
 
 /*
@@ -85,7 +82,7 @@ static double least_variance(const struct seek_known *k, uint64_t first, size_t 
 	double least = late + blur(k, &k->curve) / period;
 
 	if (is_whole)
-		least = fmin(least, fmax(late, FLIPS_MOST / (double)n));
+		least = fmin(least, fmax(late, law_rule_of_three((double)n)));
 	return least * period * period;
 }
 
@@ -128,8 +125,6 @@ static double known_mean(const struct seek_known *k, const struct curve *c, uint
 #define LATER_CELLS 48
 #define LATER_LEAST (-0.04) /* of a revolution: to where the curve may be wrong */
 #define LATER_MOST  0.2     /* to where a slow interface brings a block of an old drive */
-#define LATER_READS 60      /* of fewer nothing is learnt */
-#define LATER_WORSE 2.0     /* of the log likelihood: as likely as the likeliest (95 % of one number) */
 
 /*
  * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. Some
@@ -154,15 +149,16 @@ static double later_of(const struct seek_known *k, const struct curve *judge, co
 		        curve_at(judge,
 		                 seek_stroke_between(&k->places, (double)reads[i]->offset, (double)reads[i]->before));
 		for (size_t j = 0; j < LATER_CELLS; j++)
-			sum[j] += log(arrival_likelihood(there, least + (double)j * step, scatter, period, 0.03));
+			sum[j] +=
+				log(arrival_likelihood(there, least + (double)j * step, scatter, period, SEEK_MISSED));
 		reported++;
 	}
 	for (size_t j = 0; j < LATER_CELLS; j++)
 		most = fmax(most, sum[j]);
 	for (size_t j = 0; j < LATER_CELLS; j++)
-		if (sum[j] >= most - LATER_WORSE)
+		if (sum[j] >= most - STATS_95 * STATS_95 / 2.0) /* 95 % of one number */
 			last = j;
-	return reported >= LATER_READS ? least + (double)last * step : 0.0;
+	return reported >= SEEK_READS_LEAST ? least + (double)last * step : 0.0;
 }
 
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
@@ -204,17 +200,15 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	return true;
 }
 
-#define ODD_OWN    0.02  /* of the reads take what no wait for a sector explains: real drives lose 0.001 to 0.07 */
 #define ODD_SHARED 0.5   /* while others read as well: they move the head, and are waited for */
 #define COMES      0.002 /* after a read somebody comes, and goes: spells of seconds in runs of minutes (a choice) */
 #define GOES       0.02
-#define MARGIN     0.05 /* of a revolution: so far off, the curve or a slow interface may be */
-#define SPELL      10   /* reads: a shorter one is chance */
+#define SPELL      10 /* reads: a shorter one is chance */
 
 /* Did it take what no wait for its sector explains? -1: cannot tell. */
 static int is_odd(const struct seek_known *k, const struct seek_read *r, const struct curve *c)
 {
-	const double period = k->places.period_ns, margin = MARGIN + 2.0 * blur(k, c) / period;
+	const double period = k->places.period_ns, margin = SEEK_KNOWN + 2.0 * blur(k, c) / period;
 	double turn;
 
 	if (!r->before || r->is_hit || r->is_behind_hit || r->is_passed)
@@ -238,7 +232,7 @@ double seek_find_shared(const struct seek_known *k, struct seek_read *reads, siz
 	for (size_t i = 0; i < n; i++) {
 		const int odd = is_odd(k, &reads[i], judge);
 
-		ratio[i] = odd < 0 ? 1.0 : odd ? ODD_SHARED / ODD_OWN : (1.0 - ODD_SHARED) / (1.0 - ODD_OWN);
+		ratio[i] = odd < 0 ? 1.0 : odd ? ODD_SHARED / SEEK_MISSED : (1.0 - ODD_SHARED) / (1.0 - SEEK_MISSED);
 		at = at * (1.0 - GOES) + (1.0 - at) * COMES;
 		at = shared[i] = at * ratio[i] / (at * ratio[i] + 1.0 - at);
 	}

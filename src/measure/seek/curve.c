@@ -12,13 +12,8 @@
 #include "measure/seek/seek.h"
 
 #define FIRST_SCATTER 0.010 /* of a revolution, before any distance shows (real drives: 0.003 to 0.01) */
-#define LEAST_SCATTER 0.002 /* aims are not better than that (the host's noise, 0.017 ms, at 7200 rpm) */
-#define LEARNING      6     /* distances that show the scatter for those after them (a choice) */
-#define FULL_NS       24e9  /* of the device, for the curve: of the 120 s that a run may take */
-#define QUICK_NS      2.4e9 /* and of 15 s */
 #define FIGURE_LEAST  3     /* pairs of a distance that is a figure by itself (a choice) */
 #define PAIR_TURNS    12.0  /* of a revolution, for the first pair of places: nine reads and the seeks */
-#define PATCHY_TRIES  12    /* of both places stored by chance, where a third is: one in nine */
 
 /* Two places, the nearer one to the start first. */
 static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct belief *belief,
@@ -38,7 +33,7 @@ static int one_pair(struct seek_run *s, double first, double second, struct aim_
 /* That many are tried for those that are wanted. */
 static size_t tries(const struct seek_run *s, size_t pairs)
 {
-	return s->known.is_patchy ? PATCHY_TRIES * pairs : pairs + pairs / 2;
+	return s->known.is_patchy ? SEEK_STORED_TRIES * pairs : pairs + pairs / 2;
 }
 
 /* Two of the strata that the revolution is divided into for all pairs of a distance, in a random order. */
@@ -61,7 +56,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
 
-	belief_anything(&belief, CURVE_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
+	belief_anything(&belief, CURVE_TURNS_MOST * s->known.places.period_ns, aim_scatter);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
@@ -82,7 +77,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 {
 	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
 	/* None evenly: the curve shows about when the head is there. */
-	struct aim_setup setup = { .aimed = s->p->quick ? 7 : 8, .backward_only = p->tracks < 3 };
+	struct aim_setup setup = { .aimed = s->p->quick ? 7 : 8, .backward_only = p->tracks < SEEK_APART };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
@@ -118,7 +113,7 @@ static size_t distances(const struct seek_run *s, struct seek_point *ret)
 /* What the last distances say of the scatter is where the next ones begin. */
 static double learn_scatter(double period, double scatter, const struct seek_point *p)
 {
-	return p->is_known ? fmax(0.7 * scatter + 0.3 * fmin(p->fit.scatter, 0.02 * period), LEAST_SCATTER * period)
+	return p->is_known ? fmax(0.7 * scatter + 0.3 * fmin(p->fit.scatter, 0.02 * period), SEEK_SHARPEST * period)
 	                   : scatter;
 }
 
@@ -126,7 +121,7 @@ static double learn_scatter(double period, double scatter, const struct seek_poi
 static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_so_far, uint64_t start_ns, size_t left)
 {
 	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns),
-	       budget = s->p->quick ? QUICK_NS * fmax(s->budget.scale, 1.0) : FULL_NS;
+	       budget = (double)seek_usual_ns(s->p, SEEK_CURVE, SEEK_CURVE) * fmax(s->budget.scale, 1.0);
 	double until = spent + (double)seek_left_ns(s);
 	double each = pairs_so_far ? spent / (double)pairs_so_far : PAIR_TURNS * s->known.places.period_ns,
 	       least = !s->p->quick         ? 6.0
@@ -151,7 +146,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 
 	(void)seek_begin(s, SEEK_NEAR);
 	/* No head takes longer over few tracks than to where the curve begins, but for what that may be off. */
-	belief_anything(&belief, CURVE_TURNS_MOST * period, BELIEF_CELLS, aim_scatter);
+	belief_anything(&belief, CURVE_TURNS_MOST * period, aim_scatter);
 	if (s->known.curve.is_known)
 		belief_within(&belief,
 		              (struct interval){ 0.0, curve_at(&s->known.curve, curve_low(s)) + SEEK_STRAY * period });
@@ -192,10 +187,8 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 		if (r < 0)
 			break;
 		pairs += q->log.pairs;
-		if (i < LEARNING) {
-			seek_point_fit(&s->known, q, NULL, SEEK_KNOWN);
-			aim_scatter = learn_scatter(period, aim_scatter, q);
-		}
+		seek_point_fit(&s->known, q, NULL, SEEK_KNOWN);
+		aim_scatter = learn_scatter(period, aim_scatter, q);
 		s->fraction += 0.3 / (double)n / (double)(s->narms ? s->narms : 1);
 		seek_report_accesses(s->res, "curve", q);
 		if (seek_even_mean(&q->log, &even))

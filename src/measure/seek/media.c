@@ -8,13 +8,9 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define BUS_SECTORS    16    /* at once, show what the interface takes for each (a choice) */
-#define BUS_BYTES      16384 /* and no more of them than bridges take at once */
-#define AGAIN          10    /* the same place, the first of which brings it in (a choice) */
-#define LEAST_NS       1.2e9 /* for two places, which is the least that shows it (a choice) */
-#define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
-#define LITTLE_PART    2e-4  /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
-#define PLACE_TRIES    24    /* about a place: one of which a tenth is stored is found nine times in ten */
+#define BUS_BYTES   16384 /* sectors of so much at once, as bridges take, show what the interface takes for each */
+#define AGAIN       10    /* the same place, the first of which brings it in (a choice) */
+#define LITTLE_PART 2e-4  /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
 
 /* ---- rates ---- */
 
@@ -44,7 +40,7 @@ static int stored_place(struct seek_run *s, double *place, double reach, struct 
 {
 	double wanted = *place;
 
-	for (int i = 0; s->known.is_patchy && i < PLACE_TRIES; i++) {
+	for (int i = 0; s->known.is_patchy && i < 2 * SEEK_STORED_TRIES; i++) {
 		uint64_t offset;
 		double access = NAN;
 		int r;
@@ -108,8 +104,7 @@ static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_
 /* What hits of a sector take, and by more sectors what the interface takes for each. */
 static int sector_hits(struct seek_run *s, struct err *err)
 {
-	const uint32_t step = s->t.step_bytes, few = BUS_BYTES / step < 2 ? 2 : BUS_BYTES / step,
-		       n = few < BUS_SECTORS ? few : BUS_SECTORS;
+	const uint32_t step = s->t.step_bytes, n = BUS_BYTES / step < 2 ? 2 : BUS_BYTES / step;
 	const uint64_t at = timed_random(&s->t, 0, s->known.places.size_bytes - n * step);
 	struct seek_hits *ret = &s->known.hits;
 	struct hits many = NO_HITS;
@@ -145,7 +140,7 @@ int seek_media(struct seek_run *s, struct err *err)
 	if (s->has_overhead || r < 0 || session_is_over(s->ses) || !isfinite(s->known.places.ratio))
 		return r;
 	s->has_overhead = true;
-	if ((double)seek_left_ns(s) < (s->p->quick ? LEAST_BRIEF_NS : LEAST_NS)) {
+	if (seek_left_ns(s) < seek_usual_ns(s->p, SEEK_OVERHEAD, SEEK_OVERHEAD) / 4) { /* two places need so long */
 		seek_cut(s, SEEK_OVERHEAD);
 	} else {
 		r = sector_hits(s, err);

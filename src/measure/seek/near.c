@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define APART    3    /* tracks: nearer the places overlap, and the drive reads on from one into the other */
 #define RISE     0.04 /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
 #define SHARP    0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
 #define DEGREES  4.0  /* of freedom of the law (Student) by which the prior scatters */
@@ -68,7 +67,7 @@ static struct near_prior believed(const struct seek_known *k)
 {
 	const double track = seek_track_bytes(&k->places, 0.0) / (double)k->places.size_bytes;
 	const struct curve *c = &k->curve;
-	const struct stats_estimate first = curve_about(c, APART * track);
+	const struct stats_estimate first = curve_about(c, SEEK_APART * track);
 
 	return (struct near_prior){
 		.fitted = first.value,
@@ -88,7 +87,7 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 	if (!k->curve.is_known)
 		return STATS_UNKNOWN;
 	for (size_t i = 0; i < all->of.n; i++)
-		if (pairs.n || all->of.v[i].tracks >= APART)
+		if (pairs.n || all->of.v[i].tracks >= SEEK_APART)
 			pairs.v[pairs.n++] = all->of.v[i];
 	next = near_next_cylinder(&pairs, &prior);
 	/* Where all pairs say what the curve does not, one of the two is of something else, as what a cache answers. */
@@ -117,7 +116,7 @@ void seek_report_near(struct result *res, const struct seek_known *k, const stru
 				v[sharp++] = pairs->of.v[from + j].ns;
 		/* Where places overlap the drive may read on from one into the other: one pair alone is not believed.
 		 */
-		if (sharp < (p[i].tracks < APART ? 2 : 1) || !summary_of(v, sharp, &sum))
+		if (sharp < (p[i].tracks < SEEK_APART ? 2 : 1) || !summary_of(v, sharp, &sum))
 			continue;
 		row.distance_bytes = seek_distance(&p[i].log, &row.samples, &row.hits);
 		row.with_overhead_ns = sum.median;

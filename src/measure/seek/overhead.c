@@ -20,26 +20,20 @@
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
-#define CELLS            200   /* of what is believed of it (a choice) */
 #define PLACES           5     /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define PLACES_BRIEF     3     /* of a short run */
 #define SURVEY           44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
-#define TOLERANCE        0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
 #define DENSE            4     /* that many others have to agree with one (a choice) */
 #define CONSISTENT       0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
 #define SURVEY_APART     24.0  /* tracks from what the length was from */
-#define SURVEY_BRIEF     22    /* where only the length of a track is wanted, which those on one track show */
 #define SHARP            0.004 /* of a track: its begin need not be known better (a choice) */
 #define HOP              0.37  /* of a track, back: two or three reads a track, at changing angles */
 #define HOP_BACK         1.7   /* and back to fresh tracks, where each second hop goes ahead */
 #define AIMED            16    /* returns of one place about the overhead (a choice: half a second of the device) */
 #define READS_ON         8     /* of one place (a choice: 0.2 s of the device) */
-#define ON_APART         3.0   /* tracks between them: what the drive read ahead there is not asked for */
 #define FUTILE           2     /* places that could not be come back to: then the reads ahead of the head have to do */
 #define ON_FIRST         60e3  /* ns: the first sector comes by no sooner; what has passed may be in the cache */
 #define SCALE_STEP       1.6   /* longer tracks that are tried, as the rate may be the interface's, up to */
 #define SCALE_MOST       8.0
-#define STORED_TRIES     12 /* of places for one that holds data, where a third does: one in a hundred is not found */
 #define BUS_UNKNOWN_MOST (2.0 * SEEK_BLUR_NS) /* of a sector: what the interface takes is known to half of it */
 
 struct walk {
@@ -83,7 +77,7 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 
 static bool is_near(double turns, double n)
 {
-	return fabs(turns - n) < TOLERANCE;
+	return fabs(turns - n) < SEEK_TOLERANCE;
 }
 
 /* ---- the tracks about a place ---- */
@@ -140,7 +134,7 @@ static double tracks_length(const struct tracks_survey *v, double guess)
 	for (size_t i = 1; i < v->n; i++) { /* all those on one track together */
 		double bytes, turn = way(v, i, &bytes);
 
-		if (fabs(turn - bytes / length) < TOLERANCE / 2.0) {
+		if (fabs(turn - bytes / length) < SEEK_TOLERANCE / 2.0) {
 			bytes_sum += bytes;
 			turn_sum += turn;
 		}
@@ -171,7 +165,7 @@ static bool tracks_grid(struct tracks_survey *v, double *track, double *ret_firs
 		double step = phase_distance(v->phase[i - 1] - (v->offset[i - 1] - v->offset[i]) / *track, v->phase[i]);
 
 		v->is_known[i] = v->offset[i - 1] - v->offset[i] < 0.8 * *track;
-		v->is_break[i] = fabs(step) > TOLERANCE;
+		v->is_break[i] = fabs(step) > SEEK_TOLERANCE;
 		known += v->is_known[i];
 	}
 	for (int k = 0; k < 9; k++) { /* the measured length first */
@@ -340,7 +334,7 @@ static int read_on(struct walk *w, double from, double want_ns, struct belief *b
 		                   .how = isfinite(w->s->known.hits.bus_ns) ? AIM_EVENLY : AIM_BLURRED,
 		                   .end = AIM_THERE };
 	log->access[log->n++] = one;
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < SEEK_CELLS; i++)
 		b->log_likelihood[i] +=
 			seek_ahead_log_likelihood(&one, ((double)i + 0.5) * b->step, b->scatter, period);
 	return 0;
@@ -364,7 +358,7 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 
 		want = i & 1 ? ON_FIRST + part * fmax(belief_draw(b, &w->s->t.rng) - ON_FIRST, ON_FIRST)
 		             : belief_aim(b, &w->s->t.rng, i / 2);
-		r = read_on(w, place + (ON_APART * (double)(READS_ON - i) + part) * w->track, fmax(want, ON_FIRST), b,
+		r = read_on(w, place + (SEEK_APART * (double)(READS_ON - i) + part) * w->track, fmax(want, ON_FIRST), b,
 		            log, err);
 	}
 	log->pairs += log->n > had;
@@ -388,7 +382,7 @@ static bool is_open(const struct seek_run *s, const struct found *f)
 	const struct seek_overhead o = seek_overhead_of(&s->known, f->returns, f->on);
 
 	return f->places > 1 && 2.0 * s->budget.scale > 1.0 &&
-	       !(o.ci.high - o.ci.low < SEEK_KNOWN * s->known.places.period_ns);
+	       !(interval_half(o.ci) < SEEK_KNOWN * s->known.places.period_ns);
 }
 
 /* A short run has time for one way, unless that leaves it open. A long one looks for tracks to return to, unless there
@@ -404,7 +398,7 @@ static int begin_at(struct walk *w, struct err *err)
 	double access = NAN;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < (w->s->known.is_patchy ? STORED_TRIES : 1); i++) {
+	for (int i = 0; r == 0 && i < (w->s->known.is_patchy ? SEEK_STORED_TRIES : 1); i++) {
 		r = go(w, (double)w->s->known.places.size_bytes * (0.1 + 0.8 * rng_double(&w->s->t.rng)), &access, NULL,
 		       err);
 		if (r == 0 && !timed_is_hit(&w->s->sector_hits, access))
@@ -427,10 +421,10 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 	*ret = (struct seek_rate){ start / (double)s->known.places.size_bytes, NAN };
 	guess = seek_track_bytes(&s->known.places, ret->place_ratio) * f->scale;
 	if (r == 0)
-		r = look(&w, &v, was_open ? SURVEY : SURVEY_BRIEF, 1.1 * guess, err);
+		r = look(&w, &v, was_open ? SURVEY : SURVEY / 2, 1.1 * guess, err);
 	if (r < 0)
 		return r;
-	w.track = v.n > SURVEY_BRIEF / 2 ? tracks_length(&v, guess) : (double)NAN;
+	w.track = v.n > SURVEY / 4 ? tracks_length(&v, guess) : (double)NAN;
 	if (!isfinite(w.track)) {
 		if (f->unseen++) /* a single place may be odd */
 			f->scale = f->scale < SCALE_MOST ? f->scale * SCALE_STEP : 1.0;
@@ -459,7 +453,7 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 static bool is_enough(const struct seek_run *s, const struct found *f)
 {
 	if (s->p->quick)
-		return f->places + f->returns->log.pairs >= PLACES_BRIEF && !is_open(s, f);
+		return f->places + f->returns->log.pairs >= (PLACES + 1) / 2 && !is_open(s, f);
 	return f->returns->log.pairs >= PLACES || (!wants_returns(s, f) && f->on->log.pairs >= PLACES);
 }
 
@@ -473,7 +467,7 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	size_t n = 0;
 	int r = 0;
 
-	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, CELLS, SEEK_SCATTER * period);
+	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, SEEK_SCATTER * period);
 	f.by_on = f.by_returns;
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;

@@ -8,13 +8,12 @@
 
 #include "measure/seek/analysis.h"
 
-#define RATE_PLACES  9   /* half a second each: two parameters, and what places are off */
 #define SKEW_MOST    1.3 /* times what passes in a revolution may a track be: real skews are up to a quarter */
 #define FLAT         0.8 /* no drive with zones has a ratio of its rates above that (real drives: 0.4 to 0.75) */
 #define USUAL_RATIO  0.6
 #define UNKNOWN_OFF  0.04 /* 1.5 % of an average, with BRIDGE: where the ratio is 0.35 or 1, not 0.6 */
 #define TRACKS_LEAST 3    /* that show two parameters, and the rest what places are off */
-#define TRACKS_MOST  16
+#define PLACES_MOST  16
 
 const struct field seek_rate_fields[] = {
 	FIELD_F64(struct seek_rate, place_ratio, UNIT_RATIO, "of the device", .detail = true),
@@ -27,11 +26,11 @@ const struct field seek_rate_fields[] = {
 /* Rates that do not fall are those of an interface, or of requests each a revolution late, unless tracks say so. */
 static bool learn_from(struct seek_places *p, const struct table *t, bool is_media)
 {
-	double x[RATE_PLACES], rate[RATE_PLACES];
+	double x[PLACES_MOST], rate[PLACES_MOST];
 	struct density_fit fit;
 	size_t n = 0;
 
-	for (; n < t->nrows && n < RATE_PLACES; n++) {
+	for (; n < t->nrows && n < PLACES_MOST; n++) {
 		struct seek_rate row;
 
 		table_row(t, n, seek_rate_fields, &row);
@@ -78,10 +77,10 @@ struct seek_places seek_places_by_tracks(const struct seek_places *before, struc
                                          const struct seek_rate *v, size_t n)
 {
 	struct seek_places p = *before;
-	double ratio[TRACKS_MOST];
+	double ratio[PLACES_MOST];
 	size_t longer = 0;
 
-	n = n < TRACKS_MOST ? n : TRACKS_MOST;
+	n = n < PLACES_MOST ? n : PLACES_MOST;
 	for (size_t i = 0; i < n; i++) {
 		ratio[i] = v[i].rate_bytes_per_s * p.period_ns * 1e-9 / seek_track_bytes(&p, v[i].place_ratio);
 		longer += ratio[i] > SKEW_MOST;

@@ -14,22 +14,18 @@
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
 
-#define ROUNDS       2    /* of reads by a curve, and the curve from them: little changes then */
-#define HITS_MOST    4    /* times the reads of the media: one in 50 hits comes late */
-#define READS_LEAST  60   /* of fewer the curve would follow chance (a choice) */
-#define TREND_OFF    0.3  /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
-#define KNOWN_HALF   0.1  /* of a revolution, half of the interval: a point is known then, if not well */
-#define BIN_READS    30   /* of a point: between the last in time and the first too late is 1/30 of a revolution */
-#define BINS_LEAST   4    /* of fewer points no curve is reported */
-#define JUDGED_LEAST 40   /* reads: of fewer the likeliest curve is any (a choice) */
-#define MODEL_NS     30e3 /* no point is better than the model of two pieces, which need not meet (a choice) */
-#define AIMED_MOST   24   /* accesses of one distance: it does not outweigh all reads (a choice) */
-#define BINS_MOST    12   /* then each has more reads instead (a choice) */
-#define NODES        3
-#define MISSED       0.03 /* of the reads, more or less (real drives: 0.001 to 0.07) */
-#define COARSE_STEP  0.06 /* of a revolution */
-#define COARSE_MOST  300  /* reads are enough for that */
-#define LAST_STEPS   0.1  /* of the scatter: a step from which nothing is won any more */
+#define ROUNDS      2    /* of reads by a curve, and the curve from them: little changes then */
+#define HITS_MOST   4    /* times the reads of the media: one in 50 hits comes late */
+#define TREND_OFF   0.3  /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
+#define BIN_READS   30   /* of a point: between the last in time and the first too late is 1/30 of a revolution */
+#define BINS_LEAST  4    /* of fewer points no curve is reported */
+#define MODEL_NS    30e3 /* no point is better than the model of two pieces, which need not meet (a choice) */
+#define AIMED_MOST  24   /* accesses of one distance: it does not outweigh all reads (a choice) */
+#define BINS_MOST   12   /* then each has more reads instead (a choice) */
+#define NODES       3
+#define COARSE_STEP 0.06 /* of a revolution */
+#define COARSE_MOST 300  /* reads are enough for that */
+#define LAST_STEPS  0.1  /* of the scatter: a step from which nothing is won any more */
 
 void seek_point_fit(const struct seek_known *k, struct seek_point *p, const struct arrival_prior *prior, double most)
 {
@@ -123,7 +119,8 @@ static double likely(const struct judge *j, size_t n, double scatter)
 	double sum = 0.0, product = 1.0;
 
 	for (size_t i = 0; i < n; i++) {
-		product *= arrival_likelihood(j->v[i].ns, time_at(j->time, j->v[i].root), scatter, j->period, MISSED);
+		product *=
+			arrival_likelihood(j->v[i].ns, time_at(j->time, j->v[i].root), scatter, j->period, SEEK_MISSED);
 		if (i % 64 == 63) { /* nonsense to the 64th power is not zero */
 			sum += log(product);
 			product = 1.0;
@@ -243,7 +240,7 @@ static bool one_bin(const struct seek_known *k, const struct curve *trend, const
 		moved += by * by;
 	}
 	p->log.pairs = 1;
-	seek_point_fit(k, p, &prior, KNOWN_HALF);
+	seek_point_fit(k, p, &prior, 2.0 * SEEK_KNOWN);
 	moved = TREND_OFF * sqrt(moved / (double)n);
 	ret->fit = p->fit;
 	ret->fit.ci = stats_sum((struct stats_estimate){ p->fit.median, p->fit.ci }, stats_about(0.0, moved)).ci;
@@ -263,7 +260,7 @@ static void add_reads(const struct seek_known *k, const struct seek_samples *m, 
 	struct seek_random v[SEEK_RANDOM_MAX];
 	size_t n = m->nrandom, bins;
 
-	if (n < READS_LEAST)
+	if (n < SEEK_READS_LEAST)
 		return;
 	memcpy(v, m->random, n * sizeof(*v));
 	qsort(v, n, sizeof(*v), order_f64);
@@ -319,7 +316,7 @@ static struct curve curve_and_points(const struct seek_known *k, const struct se
 {
 	struct reads_way v[SEEK_RANDOM_MAX];
 	const size_t n = ways_of(m, v);
-	const bool is_by_reads = n >= READS_LEAST;
+	const bool is_by_reads = n >= SEEK_READS_LEAST;
 	struct curve c = is_by_reads ? reads_curve(v, n, k->places.period_ns, NULL) : CURVE_UNKNOWN;
 
 	for (int round = 0; round == 0 || (is_by_reads && c.is_known && round < ROUNDS); round++) {
@@ -357,7 +354,7 @@ struct curve seek_curve_by_reads(const struct seek_known *k, const struct seek_s
 	struct curve c;
 	size_t n = ways_of(m, v);
 
-	if (n < JUDGED_LEAST) /* the curve is not from these either */
+	if (n < SEEK_READS_LEAST) /* the curve is not from these either */
 		return k->curve;
 	c = reads_curve(v, n, period, NULL);
 	n += add_aimed(m, &c, period, v + n);

@@ -161,8 +161,6 @@ static int run_phases(struct seek_run *s, struct err *err)
 	return r;
 }
 
-#define SAMPLES_MOST 1024 /* of random reads that the search of the rotation does: it needs some hundred */
-
 /* What is known before anything was read. */
 static struct seek_known unknown(uint64_t size_bytes)
 {
@@ -185,7 +183,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		.depth = SEEK_DEEPEST, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1
 	};
 	cleanup_free struct seek_samples *m = xcalloc(1, sizeof(*m));
-	cleanup_free struct timed_sample *samples = xcalloc(SAMPLES_MOST, sizeof(*samples));
+	cleanup_free struct timed_sample *samples = xcalloc(SEEK_RANDOM_MAX, sizeof(*samples));
 	struct seek_run s = { .ses = ses,
 		              .res = ses->res,
 		              .p = &p,
@@ -203,7 +201,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		              .is_brief = true,
 		              .takes_any_way = p.quick };
 	s.t.sample = samples;
-	s.t.most_samples = SAMPLES_MOST;
+	s.t.most_samples = SEEK_RANDOM_MAX;
 	s.t.step_bytes = ses->targets[0].align_bytes; /* in files it may be more than a sector */
 	if (ses->devs[0].physical_block_bytes > s.t.step_bytes &&
 	    s.t.block_bytes % ses->devs[0].physical_block_bytes == 0)
