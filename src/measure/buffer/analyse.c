@@ -27,9 +27,9 @@ static double vote(const struct buffer_conditions *c, bool is_quick, double p_he
 	return log(is_quick ? quick : 1.0 - quick);
 }
 
-static bool is_of(const struct buffer_sample *s, enum buffer_test test, uint64_t len_bytes)
+static bool is_of(const struct buffer_sample *s, enum buffer_test test)
 {
-	return strcmp(s->test, buffer_test_names[test]) == 0 && (!len_bytes || s->len_bytes == len_bytes);
+	return strcmp(s->test, buffer_test_names[test]) == 0;
 }
 
 struct tried {
@@ -39,12 +39,12 @@ struct tried {
 };
 
 static size_t votes_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
-                       uint64_t len_bytes, struct tried *ret, size_t *ret_votes)
+                       struct tried *ret, size_t *ret_votes)
 {
 	size_t n = 0, places = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], test, len_bytes)) {
+		if (is_of(&s->v[i], test)) {
 			bool is_quick = buffer_is_hit(c, (double)s->v[i].access_ns);
 
 			ret[n++] = (struct tried){ s->v[i].at, vote(c, is_quick, 1.0), vote(c, is_quick, 0.0), is_quick,
@@ -66,7 +66,7 @@ static size_t votes_of(const struct buffer_samples *s, const struct buffer_condi
 }
 
 void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
-                    uint64_t len_bytes, struct buffer_edge *ret)
+                    struct buffer_edge *ret)
 {
 	cleanup_free struct tried *v = xcalloc(s->n + 1, sizeof(*v));
 	cleanup_free double *l = xcalloc(s->n + 2, sizeof(*l)); /* of gap k: the first k places are held */
@@ -75,7 +75,7 @@ void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditio
 	       own = 0.0; /* own: of places that differ for other reasons, each share as likely beforehand */
 
 	*ret = (struct buffer_edge){ .high = UINT64_MAX };
-	n = votes_of(s, c, test, len_bytes, v, &ret->votes);
+	n = votes_of(s, c, test, v, &ret->votes);
 	for (size_t i = 0; i < n; i++) {
 		l[0] += v[i].as_not;
 		own += lgamma(v[i].n_quick + 1) + lgamma(v[i].n_slow + 1) - lgamma(v[i].n_quick + v[i].n_slow + 2);
@@ -105,7 +105,7 @@ int buffer_is_held(const struct buffer_samples *s, const struct buffer_condition
 	double l = 0.0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], test, 0)) {
+		if (is_of(&s->v[i], test)) {
 			bool is_quick = buffer_is_hit(c, (double)s->v[i].access_ns);
 
 			l += vote(c, is_quick, 1.0) - vote(c, is_quick, 0.0);
@@ -126,10 +126,10 @@ double buffer_track_odds(const struct buffer_samples *s, const struct buffer_con
 	struct buffer_edge e;
 	size_t n, votes;
 
-	buffer_edge_of(s, c, test, 0, &e);
+	buffer_edge_of(s, c, test, &e);
 	if (!e.votes)
 		return 0.0;
-	n = votes_of(s, c, test, 0, v, &votes);
+	n = votes_of(s, c, test, v, &votes);
 	for (int k = 0; k < TRACK_SIZES; k++, track *= TRACK_STEP) {
 		double l = 0.0;
 
@@ -165,14 +165,14 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
 	double median[2];
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_REREAD, 0) && s->v[i].at > large)
+		if (is_of(&s->v[i], BUFFER_REREAD) && s->v[i].at > large)
 			large = s->v[i].at;
 	small = large / 4;
 	v[1] = w;
 	if (!large)
 		return e;
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_REREAD, 0)) {
+		if (is_of(&s->v[i], BUFFER_REREAD)) {
 			size_t k = s->v[i].at == large;
 
 			v[k][n[k]++] = (double)s->v[i].access_ns;
@@ -204,7 +204,7 @@ static bool is_of_neither(const struct buffer_samples *s, const struct buffer_co
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], test, 0) && !buffer_is_hit(c, (double)s->v[i].access_ns))
+		if (is_of(&s->v[i], test) && !buffer_is_hit(c, (double)s->v[i].access_ns))
 			slow[n++] = (double)s->v[i].access_ns;
 	return n && stats_median(slow, n) < c->hit_limit_ns + WAKING * c->period_ns;
 }
@@ -214,8 +214,8 @@ static void analyse_ahead(const struct buffer_samples *s, const struct buffer_co
 	struct buffer_edge one, two, *e = &one;
 	double odds;
 
-	buffer_edge_of(s, c, BUFFER_AHEAD, 0, &one);
-	buffer_edge_of(s, c, BUFFER_AHEAD_SECOND, 0, &two);
+	buffer_edge_of(s, c, BUFFER_AHEAD, &one);
+	buffer_edge_of(s, c, BUFFER_AHEAD_SECOND, &two);
 	f->ahead = one.low ? AHEAD_ALWAYS : AHEAD_UNKNOWN;
 	if (one.is_sure && !one.low) {
 		e = &two;
@@ -245,7 +245,7 @@ static void analyse_extent(const struct buffer_samples *s, const struct buffer_c
 	double low, high;
 	bool is_exact = false;
 
-	buffer_edge_of(s, c, BUFFER_RUN, 0, &run);
+	buffer_edge_of(s, c, BUFFER_RUN, &run);
 	f->is_media_slower = link_is_far(c->media_bytes_per_s, f->interface.value);
 	if (!f->is_media_slower || !run.is_sure || !run.low || run.high == UINT64_MAX)
 		return;
@@ -278,7 +278,7 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 
 	if (f->streams >= 3 && held >= 0 && f->extent_low)
 		f->sizing = held ? SIZING_FIXED : SIZING_BY_USE;
-	buffer_edge_of(s, c, BUFFER_LONGER, 0, &longer);
+	buffer_edge_of(s, c, BUFFER_LONGER, &longer);
 	if (f->sizing == SIZING_FIXED || (longer.is_sure && longer.low == f->streams &&
 	                                  longer.high == longer.low + 1)) /* it is not a volume that limits them */
 		f->segments = between(n, n);
@@ -289,9 +289,9 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 	if (f->sizing != SIZING_BY_USE)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_VOLUME, 0))
+		if (is_of(&s->v[i], BUFFER_VOLUME))
 			len = s->v[i].len_bytes;
-	buffer_edge_of(s, c, BUFFER_VOLUME, 0, &volume);
+	buffer_edge_of(s, c, BUFFER_VOLUME, &volume);
 	if (len && f->before == 0 && volume.is_sure && volume.low && volume.high == volume.low + 1 &&
 	    volume.low < f->streams) {
 		/* Read ahead, while the next command is looked at. */
@@ -321,7 +321,7 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 
 	*ret = (struct buffer_knee){ .is_cached = false };
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_WRITE, block_bytes))
+		if (is_of(&s->v[i], BUFFER_WRITE) && s->v[i].len_bytes == block_bytes)
 			v[n++] = (double)s->v[i].access_ns;
 	if (n < FIRST_WRITES)
 		return;
@@ -372,7 +372,7 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 	for (size_t k = 0; k < 2; k++) {
 		n = 0;
 		for (size_t i = 0; i < s->n; i++)
-			if (is_of(&s->v[i], tests[k], block_bytes))
+			if (is_of(&s->v[i], tests[k]) && s->v[i].len_bytes == block_bytes)
 				v[n++] = (double)s->v[i].access_ns;
 		if (n < READS_LEAST)
 			return;
@@ -407,7 +407,7 @@ static int turns_of(const struct buffer_samples *s, const struct buffer_conditio
 	for (size_t i = 0; i < s->n; i++) {
 		double turns = (double)s->v[i].access_ns / c->period_ns;
 
-		if (!is_of(&s->v[i], test, 0))
+		if (!is_of(&s->v[i], test))
 			continue;
 		n++;
 		quick += (double)s->v[i].access_ns < quick_ns;
@@ -432,7 +432,7 @@ static int flushes_wait(const struct buffer_samples *s, const struct buffer_cond
 		const struct buffer_sample *v = &s->v[i];
 		double least;
 
-		if (!is_of(v, BUFFER_FLUSH, 0))
+		if (!is_of(v, BUFFER_FLUSH))
 			continue;
 		least = FLUSH_PART * 1e9 * (double)v->at / knee[v->len_bytes == c->block_bytes].writes_per_s;
 		n += least > FLUSH_CLEAR * c->period_ns;
@@ -474,7 +474,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 		analyse_reads(s, &knee[k], blocks[k], f);
 	}
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of(&s->v[i], BUFFER_WRITE, 0))
+		if (is_of(&s->v[i], BUFFER_WRITE))
 			n++;
 	f->has_written = n > 0;
 	if (n >= FIRST_WRITES && f->write_cache < 0)
@@ -501,7 +501,7 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 		                      .buffer = STATS_UNKNOWN,
 		                      .ahead_bytes = STATS_UNKNOWN,
 		                      .before = buffer_is_held(s, c, BUFFER_BEFORE) };
-	buffer_edge_of(s, c, BUFFER_STREAMS, 0, &streams);
+	buffer_edge_of(s, c, BUFFER_STREAMS, &streams);
 	if (streams.is_sure && streams.low && streams.high == streams.low + 1)
 		ret->streams = (size_t)streams.low;
 	analyse_ahead(s, c, ret);

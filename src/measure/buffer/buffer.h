@@ -140,9 +140,8 @@ struct buffer_edge {        /* up to where something is held */
 	size_t votes;
 	double log_likelihood;
 };
-/* Of the votes with these many bytes read before (len_bytes 0: all). */
 void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
-                    uint64_t len_bytes, struct buffer_edge *ret);
+                    struct buffer_edge *ret);
 /* Whether it is held at this one place: 1, 0, or -1: not decided. */
 int buffer_is_held(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
 /* That reading ahead ends with the track, and so anywhere, to that it ends after a fixed length: the logarithm of the
@@ -193,16 +192,10 @@ int buffer_search(struct buffer_io *io, struct err *err);
 
 /* ---- write.c ---- */
 
-/* For writes within the range: whether that many may follow, where the next one goes, what they write. */
-bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n);
-uint64_t buffer_next_place(struct buffer_io *io, uint64_t block);
-void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t bytes);
-
 /* Only within these bytes. */
 int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct err *err);
 
-/* ---- fua.c: where FUA is known there, else nothing is kept ---- */
-
+/* Where FUA is known there, else nothing is kept. */
 int buffer_fua_reads(struct buffer_io *io, struct err *err);
 /* Behind buffer_write(), and after as long a rest as the cache needs. */
 int buffer_fua_writes(struct buffer_io *io, struct err *err);

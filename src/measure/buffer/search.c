@@ -30,7 +30,7 @@ static uint64_t next_of(const struct buffer_io *io, enum buffer_test test, const
 	double odds;
 	bool is_ahead;
 
-	buffer_edge_of(&io->samples, &io->cond, test, 0, &e);
+	buffer_edge_of(&io->samples, &io->cond, test, &e);
 	if (e.votes >= VOTES_MOST || buffer_is_hopeless(io))
 		return 0;
 	if (!e.votes)
@@ -77,7 +77,7 @@ static int find_count(struct buffer_io *io, enum buffer_test test, uint64_t byte
 		r = buffer_try(io, &(struct buffer_experiment){ test, bytes, places, places }, err);
 		if (io->is_disturbed)
 			continue;
-		buffer_edge_of(&io->samples, &io->cond, test, 0, &e);
+		buffer_edge_of(&io->samples, &io->cond, test, &e);
 		if (e.high == UINT64_MAX || e.low + 4 >= places) {
 			if (places >= most)
 				break;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between the files of --rewrite: journalfile.c (the bytes), whose.c (of which device), guard.c (who else writes),
- * mover.c, putback.c. Not a door.
+ * Between the files of --rewrite: journalfile.c (the bytes), whose.c (of which device), mover.c, putback.c. Not a door.
  */
 #pragma once
 
@@ -96,7 +95,7 @@ int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path
 int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct err *err);
 int journal_write(int fd, const void *data, size_t len, off_t at);
 
-/* ---- guard.c ---- */
+/* ---- mover.c: who else writes; and bytes between the device and memory, marked by the sector ---- */
 
 void guard_begin(struct rewrite_journal *j);
 /* -EBUSY and a sentence: somebody else has written since. */
@@ -105,3 +104,31 @@ int guard_look(const struct rewrite_journal *j, struct err *err);
 int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* Has nobody written since the device came up? Before our own first write; false also where nothing counts. */
 bool guard_is_untouched(const struct rewrite_journal *j);
+
+/* Deaf to signals: a recovery that was begun is finished. */
+struct mover {
+	struct feeder feeder;
+	struct sink sink;
+	enum io_op op;
+	uint64_t at, end, first;
+	uint32_t step_bytes, sector_bytes;
+	const uint8_t *data;       /* as it was, byte `first` first */
+	uint8_t *fill;             /* NULL, or data: what is read is put there */
+	uint8_t *marks;            /* per sector: enum mark */
+	uint8_t only;              /* write or read sectors with this mark only; MARK_ANY */
+	struct rewrite_journal *j; /* its guard is asked before each write */
+	bool is_given;             /* the flush */
+	int error;
+	struct err why;                     /* of the guard */
+	uint64_t read_bytes, written_bytes; /* given to the device, in all */
+};
+
+/* MARK_ALIEN: lies between places, and is nothing to us. */
+enum mark { MARK_SAME, MARK_DIFFERS, MARK_UNREADABLE, MARK_PUT_BACK, MARK_ALIEN, MARK_ANY = 255 };
+
+/* One pass of reads, writes or a flush over it, in requests of step_bytes, of the sectors with this mark. */
+int mover_move(struct mover *m, struct rewrite_journal *j, enum io_op op, uint32_t step_bytes, uint8_t only,
+               struct err *err);
+/* Reads all of it against m->data, or into m->fill: in large pieces, then what failed sector by sector. */
+int mover_compare(struct mover *m, struct rewrite_journal *j, struct err *err);
+uint64_t mover_count(const struct mover *m, enum mark mark);

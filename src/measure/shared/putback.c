@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/shared/mover.h"
+#include "measure/shared/journal.h"
 
 #define NEIGHBOURS 2 /* blocks before and behind, which cost a part of a revolution each */
 

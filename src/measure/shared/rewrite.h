@@ -15,7 +15,7 @@
  * The start of the machine (boot_id), blocks beside that are not written, and what is in flight are noted so that the
  * consent is an informed one.
  *
- * While it runs, whatever anybody else writes to the device stops it (guard.c).
+ * While it runs, whatever anybody else writes to the device stops it (mover.c).
  */
 #pragma once
 

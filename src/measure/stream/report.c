@@ -178,7 +178,7 @@ static void timeline_table(struct stream_run *s)
 
 		result_row(t, &(struct timeline_row){
 				      .time_s = (double)step->end_ns * 1e-9,
-				      .rate_bytes_per_s = (double)step->amount / timeline_step_s(&s->timeline),
+				      .rate_bytes_per_s = (double)step->amount / ((double)s->timeline.step_ns * 1e-9),
 				      .occupancy_bytes = step->most,
 				      .blocks = step->requests,
 				      .service_mean_ns = (double)step->service_ns / (double)step->requests });

@@ -65,14 +65,8 @@ static void note_peaks(struct ring *r, uint64_t now_ns)
 {
 	unsigned __int128 full = occupied(r, now_ns), owed = due(r, now_ns) - r->done_bytes - r->lost_bytes;
 
-	if (full > r->peak_bytes) {
-		r->peak_bytes = full;
-		r->peak_at_ns = now_ns - r->t0_ns;
-	}
-	if (owed > r->endless_peak_bytes) {
-		r->endless_peak_bytes = owed;
-		r->endless_peak_at_ns = now_ns - r->t0_ns;
-	}
+	r->peak_bytes = full > r->peak_bytes ? full : r->peak_bytes;
+	r->endless_peak_bytes = owed > r->endless_peak_bytes ? owed : r->endless_peak_bytes;
 }
 
 static void drop(struct ring *r, uint64_t begin_ns)

@@ -37,7 +37,6 @@ struct ring {
 	uint64_t done_bytes, lost_bytes; /* completed well; taken but failed */
 	uint64_t dropped_bytes;
 	unsigned __int128 peak_bytes, endless_peak_bytes;
-	uint64_t peak_at_ns, endless_peak_at_ns;
 	struct ring_event events[RING_EVENTS_MAX];
 	uint64_t nevents; /* all that were; the first RING_EVENTS_MAX are kept */
 	bool is_dropping;

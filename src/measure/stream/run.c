@@ -197,6 +197,41 @@ static void note_stall(struct stream_run *s, const struct lane *l, const struct 
 	s->nstalls++;
 }
 
+static void timeline_start(struct timeline *t, uint64_t start_ns, uint64_t step_ns)
+{
+	t->n = 0;
+	t->now = (struct timeline_step){ 0 };
+	t->start_ns = start_ns;
+	t->step_ns = step_ns;
+	t->step_end_ns = start_ns + step_ns;
+}
+
+static void timeline_merge(struct timeline *t)
+{
+	for (size_t i = 0; i + 1 < t->n; i += 2) {
+		const struct timeline_step *a = &t->v[i], *b = &t->v[i + 1];
+
+		t->v[i / 2] =
+			(struct timeline_step){ b->end_ns, a->amount + b->amount, a->requests + b->requests,
+			                        a->service_ns + b->service_ns, a->most > b->most ? a->most : b->most };
+	}
+	t->n /= 2;
+	t->step_ns *= 2;
+}
+
+/* Steps that ended before now get their rows. */
+static void timeline_roll(struct timeline *t, uint64_t now_ns)
+{
+	while (now_ns >= t->step_end_ns) {
+		t->now.end_ns = t->step_end_ns - t->start_ns;
+		t->v[t->n++] = t->now;
+		t->now = (struct timeline_step){ 0 };
+		if (t->n == TIMELINE_MAX) /* an even number; the next step is the first of the new length */
+			timeline_merge(t);
+		t->step_end_ns += t->step_ns;
+	}
+}
+
 static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
@@ -429,9 +464,10 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->blocks.done_bytes = s->nstalls = 0;
 	now = session_now_ns(s->ses);
 	s->span = (struct span){ .start_ns = now, .end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns };
-	timeline_start(&s->timeline, now);
-	if (!s->is_max) /* a step with one block more or less is not a dip */
-		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
+	/* a step with one block more or less is not a dip */
+	timeline_start(&s->timeline, now,
+	               s->is_max ? NS_PER_S
+	                         : (uint64_t)fmax(ceil(STEP_BLOCKS * (double)block / (double)rate), 1.0) * NS_PER_S);
 	if (!s->is_max) {
 		ring_init(&s->ring, rate, block, s->blocks.places, now, s->blocks.blocks_max);
 		balance_start(&s->balance, s->routes.nlanes, rate, now, ring_end_ns(&s->ring));

@@ -10,7 +10,6 @@
 
 #include "measure/stream/balance.h"
 #include "measure/stream/ring.h"
-#include "measure/stream/timeline.h"
 #include "session/session.h"
 
 struct stream_params {
@@ -54,6 +53,20 @@ struct stall_row {
 	const char *target;
 	double start_s, length_s;
 	uint64_t occupancy_bytes; /* of the ring when it went on */
+};
+
+/* What was done in each step of time: rows that do not grow with the length of a run. */
+#define TIMELINE_MAX 1800 /* steps: half an hour of seconds; beyond that pairs are merged */
+
+struct timeline_step {
+	uint64_t end_ns; /* after the start */
+	uint64_t amount, requests, service_ns, most;
+};
+struct timeline {
+	struct timeline_step v[TIMELINE_MAX];
+	size_t n;
+	struct timeline_step now; /* the step under way: added to by its owner */
+	uint64_t start_ns, step_ns, step_end_ns;
 };
 
 /* When blocks were due and went out, evenly thinned; see pace.c. */
