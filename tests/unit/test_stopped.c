@@ -124,12 +124,10 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 	unsigned regions = 0, read = 0, runs = TALLY_SEEDS(24);
 
 	for (unsigned seed = 1; seed <= runs; seed++) {
-		char words[32];
 		DRAWN(p, seed, "nearline");
-		cleanup_run struct sim_run run = run_for(&measure_zones, &p, words);
+		cleanup_run struct sim_run run = run_for(&measure_zones, &p, textf("--seed=%u sda", seed));
 		struct sim_disk *sd = sim_find(run.sim, "sda");
 
-		(void)snprintf(words, sizeof(words), "--seed=%u sda", seed);
 		for (unsigned i = 0; i < SPELLS; i++) {
 			users[i] = (struct sim_user){ .sd = sd,
 				                      .rhythm = SIM_USER_THINKS,
@@ -173,10 +171,10 @@ TEST(a_counter_that_fell_is_no_read_of_others)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
+		PROFILE(p, "tiny");
+		cleanup_run struct sim_run run = run_for(&measure_seek, &p, "--seed=3 sda");
 
-		v[i].sd = sim_add_profile(run.sim, "tiny", "sda");
-		sim_set_contents(run.sim, false);
+		v[i].sd = sim_find(run.sim, "sda");
 		sim_foreign_io(v[i].sd, &(struct device_io){ .read_bytes = v[i].before_bytes });
 		sim_at(run.sim, NS_PER_S, jump, &v[i]);
 		assert_int_equal(sim_run(&run), 0);

@@ -4,8 +4,7 @@
 
 #include "measure/stream/ring.h"
 #include "measure/stream/stream.h"
-#include "rows.h"
-#include "simrun.h"
+#include "ran.h"
 #include "stats/stats.h"
 
 extern const struct measure measure_stream;
@@ -88,13 +87,10 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 
 	for (size_t k = 0; k < ARRAY_LEN(block_kib); k++) {
 		for (unsigned blocks = 1; blocks <= 100; blocks += 1 + blocks / 4) {
-			cleanup_run struct sim_run run;
-			char words[160];
+			const char *words = textf("--read --rate=10MB --buffer=40MiB --block=%uKiB --time=%uus sda",
+			                          block_kib[k], block_kib[k] * 1024 * blocks / 10 + 1000);
+			cleanup_run struct sim_run run = stream_on(words, ibm, 1);
 
-			(void)snprintf(words, sizeof(words),
-			               "--read --rate=10MB --buffer=40MiB --block=%uKiB --time=%uus sda", block_kib[k],
-			               block_kib[k] * 1024 * blocks / 10 + 1000);
-			run = stream_on(words, ibm, 1);
 			if (sim_figure(&run, "sustained") == 0.0 || run.res->verdict_is_no)
 				fail_msg("%s: %s", words, text_of(run.res, "verdict"));
 			answered += sim_figure(&run, "sustained") == 1.0;
@@ -167,21 +163,14 @@ TEST(the_tradeoff_predicts_what_the_search_finds)
 
 TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim,
-		                           .m = &measure_stream,
-		                           .words = "--read --rate=10MB --time=20s sda sdb" };
-	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
+	PROFILE(p, "ibm-deskstar-60gxp");
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
 	p.faults.gone_at_s = 5.0;
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
-	sim_set_contents(sim, false);
-	assert_int_equal(sim_run(&run), 0);
+	run = run_for(&measure_stream, &p, "--read --rate=10MB --time=20s sda sdb");
+	(void)sim_add_profile(run.sim, p.name, "sdb");
+	MUST_RUN(run);
 	t = result_find_table(run.res, "targets");
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_string_equal(string_of(t, 0, "state"), "lost");
@@ -299,19 +288,16 @@ TEST(what_failed_is_counted_and_neither_a_rate_nor_a_block_that_came_back_wrong)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char words[100];
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = words };
-		struct profile p;
-		struct err err;
+		cleanup_run struct sim_run run = { .sim = sim_new(),
+			                           .m = &measure_stream,
+			                           .words = textf("%s --size=16MiB sda", cases[i].words) };
+		PROFILE(p, "ibm-deskstar-60gxp");
 
-		(void)snprintf(words, sizeof(words), "%s --size=16MiB sda", cases[i].words);
-		assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
 		for (unsigned k = 0; k < cases[i].bads; k++)
 			assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ 2048ull * k, 8,
 			                                                            BAD_READ | BAD_WRITE, 1.0, -EIO }),
 			                 0);
 		(void)sim_add_disk(run.sim, &p, "sda");
-		profile_done(&p);
 		MUST_RUN(run);
 		assert_non_null(strstr(text_of(run.res, cases[i].figure), cases[i].says));
 		assert_int_equal(isnan(sim_figure(&run, "rate_bytes_per_s")), cases[i].bads == 16);

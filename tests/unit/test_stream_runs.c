@@ -4,10 +4,8 @@
 
 #include "bars_check.h"
 #include "folder.h"
-#include "load.h"
-#include "rows.h"
+#include "ran.h"
 #include "saved.h"
-#include "simrun.h"
 
 extern const struct measure measure_stream, measure_zones;
 
@@ -199,13 +197,12 @@ static void look_at_save(void *arg, struct session *ses)
 TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 {
 	struct saves v = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
-		                           .hooks = { .checkpoint = look_at_save, .arg = &v } };
+	PROFILE(p, IBM);
+	cleanup_run struct sim_run run =
+		run_for(&measure_stream, &p, "--read --rate=20MB --buffer=20MB --time=180s sda");
 
-	(void)sim_add_profile(run.sim, IBM, "sda");
-	sim_set_contents(run.sim, false);
-	stream(&run);
+	run.hooks = (struct session_hooks){ .checkpoint = look_at_save, .arg = &v };
+	MUST_RUN(run);
 	assert_int_equal(v.n, 4); /* after 50, 100, 150 s, and at the end */
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const held[] = { "50.0 s", "1 m 40 s", "2 m 30 s" };

@@ -9,8 +9,7 @@
  */
 #include "test.h"
 
-#include "rows.h"
-#include "simrun.h"
+#include "ran.h"
 
 extern const struct measure measure_stream;
 
@@ -224,16 +223,11 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		bool writes = strstr(cases[i].words, "--write") != NULL;
 		char words[400];
 		int n = snprintf(words, sizeof(words), "%s%s", cases[i].words, writes ? "" : " --read");
-		const char *path = textf("%s/modern-4tb.disk", SIMDISK_PROFILES);
 
 		for (unsigned k = 0; k < cases[i].ndisks; k++) {
-			cleanup_profile struct profile p = { 0 };
-			struct err err = { 0 };
+			PROFILE(p, "modern-4tb");
 
-			assert_int_equal(profile_load(&p, path, &err), 0);
 			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "STREAM%04u", k);
-			if (profile_finish(&p, &err) < 0)
-				fail_msg("%s", err.text);
 			(void)sim_add_disk(run.sim, &p, names[k]);
 			if (writes)
 				n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=STREAM%04u", k);
@@ -250,14 +244,11 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 
 TEST(a_rate_that_could_not_be_judged_is_not_refuted)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--read --find sda" };
+	cleanup_run struct sim_run run = ran(&measure_stream, "tiny", "--read --find sda");
+	const struct table *t = result_find_table(run.res, "tries");
 	size_t answers[2] = { 0 };
 	const struct figure *most;
-	const struct table *t;
 
-	(void)sim_add_profile(run.sim, "tiny", "sda");
-	MUST_RUN(run);
-	t = result_find_table(run.res, "tries");
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *held = table_string(t, i, (size_t)table_column(t, "held"));
 
@@ -269,23 +260,17 @@ TEST(a_rate_that_could_not_be_judged_is_not_refuted)
 	/* Up to what the disk carries on the average, since it is played to its end; the end of the range is not where
 	 * it could not be judged. */
 	assert_true(figure_number(most) < 17.9e6 && most->ci.high > 17e6);
-	sim_run_end(&run);
 }
 
 TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--read --rate=8MB --time=20s sda" };
-	struct profile p;
-	struct err err;
+	cleanup_run struct sim_run run = { 0 };
+	PROFILE(p, "tiny");
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
 	p.faults.gone_at_s = 5.0;
-	(void)sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
-	MUST_RUN(run);
+	run = ran_on(&measure_stream, &p, "--read --rate=8MB --time=20s sda");
 	assert_int_equal(run.res->status, STATUS_DEVICE_GONE);
 	assert_non_null(strstr(text_of(run.res, "verdict"), "8 MB/s held for "));
 	assert_non_null(strstr(text_of(run.res, "verdict"), "then sda took no more requests"));
 	assert_false(result_has_notice(run.res, "shorter"));
-	sim_run_end(&run);
 }

@@ -116,13 +116,11 @@ TEST(what_hides_weak_places_is_reported)
 	sim_run_end(&run);
 	for (int rotational = 0; rotational < 2;
 	     rotational++) { /* a disk without rotation, that says so and that does not */
-		cleanup_run struct sim_run ssd = { .sim = sim_new(),
-			                           .m = &measure_surface,
-			                           .words = "--range=-1GB sda" };
+		PROFILE(flash, "ssd-sata");
+		cleanup_run struct sim_run ssd = run_for(&measure_surface, &flash, "--range=-1GB sda");
 
-		sim_device(sim_add_profile(ssd.sim, "ssd-sata", "sda"))->rotational = rotational;
-		sim_set_contents(ssd.sim, false);
-		assert_int_equal(sim_run(&ssd), 0);
+		sim_device(sim_find(ssd.sim, "sda"))->rotational = rotational;
+		MUST_RUN(ssd);
 		assert_int_equal(result_has_notice(ssd.res, "insensitive"), rotational);
 	}
 }
@@ -204,11 +202,9 @@ static void watch(void *arg, struct session *ses, const char *target, const stru
 
 static int scan_with_state(const struct profile *p, const char *path, struct watcher *w, struct result **ret)
 {
-	char words[300];
-	cleanup_run struct sim_run run = run_for(&measure_surface, p, words);
+	cleanup_run struct sim_run run = run_for(&measure_surface, p, textf(WORDS "%s sda", path));
 	int r;
 
-	(void)snprintf(words, sizeof(words), WORDS "%s sda", path);
 	run.hooks = (struct session_hooks){ .request = watch, .arg = w };
 	r = sim_run(&run);
 	if (r < 0)
@@ -221,13 +217,12 @@ static int scan_with_state(const struct profile *p, const char *path, struct wat
 TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 {
 	struct watcher *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char path[64];
 	struct rng rng;
 	FOLDER(dir);
+	const char *path = textf("%s/state", dir.path);
 	PROFILE(p, "modern-4tb");
 
 	assert_true(w != MAP_FAILED);
-	(void)snprintf(path, sizeof(path), "%s/state", dir.path);
 	rng_init(&rng, 23, 1);
 	for (int k = 0; k < 24; k++) {
 		uint64_t killed_at, counted = 0, to = 0, again = 0;

@@ -251,12 +251,9 @@ TEST(a_sample_that_met_weak_places_does_not_say_that_there_is_none)
 	unsigned met = 0;
 
 	for (unsigned seed = 1; seed <= 8; seed++) {
-		char words[80];
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+		cleanup_run struct sim_run run =
+			ran(&measure_surface, "failing", textf("--sample --time=30s --seed=%u sda", seed));
 
-		(void)snprintf(words, sizeof(words), "--sample --time=30s --seed=%u sda", seed);
-		(void)sim_add_profile(run.sim, "failing", "sda");
-		assert_int_equal(sim_run(&run), 0);
 		cli_screen(run.res);
 		if (!(sim_figure(&run, "weak_places") > 0.0))
 			continue;
@@ -285,24 +282,21 @@ TEST(a_sample_counts_no_byte_twice)
 
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		for (unsigned seed = 1; seed <= 3; seed++) {
-			char words[80];
 			size_t size = 393216000 / 4096, n = 0;
 			cleanup_free bool *was_read = calloc(size, 1);
-			cleanup_run struct sim_run run = { .sim = sim_new(),
-				                           .m = &measure_surface,
-				                           .words = words,
-				                           .hooks = { .request = note_reads, .arg = was_read } };
 			double scanned, ratio, unscanned;
+			PROFILE(p, "tiny");
+			cleanup_run struct sim_run run = run_for(
+				&measure_surface, &p, textf("--sample --time=%s --seed=%u sda", times[i], seed));
 
-			(void)snprintf(words, sizeof(words), "--sample --time=%s --seed=%u sda", times[i], seed);
-			(void)sim_add_profile(run.sim, "tiny", "sda");
-			assert_int_equal(sim_run(&run), 0);
+			run.hooks = (struct session_hooks){ .request = note_reads, .arg = was_read };
+			MUST_RUN(run);
 			for (size_t k = 0; k < size; k++)
 				n += was_read[k];
 			scanned = sim_figure(&run, "scanned_bytes");
 			ratio = sim_figure(&run, "scanned_ratio");
 			unscanned = sim_figure(&run, "unscanned_bytes");
-			print_message("%s: %.4f of %.4f\n", words, ratio, (double)n / (double)size);
+			print_message("%s: %.4f of %.4f\n", run.words, ratio, (double)n / (double)size);
 			assert_true(scanned <= 4096.0 * (double)n);
 			assert_true(scanned + unscanned == 393216000.0 && fabs(ratio * 393216000.0 - scanned) < 1);
 			assert_true(sim_figure(&run, "rate_bytes_per_s") < 23e6);
@@ -313,12 +307,9 @@ TEST(a_sample_counts_no_byte_twice)
 
 TEST(a_sample_of_a_range_that_is_no_multiple_of_anything_reads_all_of_it)
 {
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_surface,
-		                           .words = "--sample --time=90s --range=1000-100001300 sda" };
+	cleanup_run struct sim_run run =
+		ran(&measure_surface, "tiny", "--sample --time=90s --range=1000-100001300 sda");
 
-	(void)sim_add_profile(run.sim, "tiny", "sda");
-	assert_int_equal(sim_run(&run), 0);
 	assert_true(sim_figure(&run, "unscanned_bytes") == 0 && sim_figure(&run, "scanned_ratio") == 1);
 }
 
@@ -369,13 +360,11 @@ TEST(no_run_is_ever_ahead_of_its_rate_by_much_more_than_a_batch)
 
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		struct paced paced = { .rate = runs[i].rate };
-		cleanup_run struct sim_run run = { .sim = sim_new(),
-			                           .m = &measure_surface,
-			                           .words = runs[i].words,
-			                           .hooks = { .request = note_moved, .arg = &paced } };
+		PROFILE(p, "tiny");
+		cleanup_run struct sim_run run = run_for(&measure_surface, &p, runs[i].words);
 
-		(void)sim_add_profile(run.sim, "tiny", "sda");
-		assert_int_equal(sim_run(&run), 0);
+		run.hooks = (struct session_hooks){ .request = note_moved, .arg = &paced };
+		MUST_RUN(run);
 		print_message("%s: %.1f MB ahead at most\n", runs[i].words, paced.ahead_bytes * 1e-6);
 		assert_true(paced.ahead_bytes <= 1.3 * SURFACE_BATCH * SURFACE_SAMPLE_BLOCK);
 	}

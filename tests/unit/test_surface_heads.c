@@ -41,10 +41,7 @@ static bool learn(const struct profile *p, const char *words)
 
 static struct sim_run scan(const struct profile *p, const char *words)
 {
-	static char all[300];
-
-	(void)snprintf(all, sizeof(all), "--without=files --geometry=%s %s sda", geometry_path, words);
-	return ran_on(&measure_surface, p, all);
+	return ran_on(&measure_surface, p, textf("--without=files --geometry=%s %s sda", geometry_path, words));
 }
 
 static int bad_head(const struct result *res)
@@ -253,10 +250,8 @@ TEST(compare_reports_that_a_head_has_become_worse)
 
 static void refuse(const struct profile *p, const char *sentence)
 {
-	char words[200];
-	cleanup_run struct sim_run run = run_for(&measure_surface, p, words);
+	cleanup_run struct sim_run run = run_for(&measure_surface, p, textf("--geometry=%s sda", geometry_path));
 
-	(void)snprintf(words, sizeof(words), "--geometry=%s sda", geometry_path);
 	if (sim_run(&run) == 0)
 		fail_msg("not refused: %s", sentence);
 	if (!strstr(run.err.text, sentence))
@@ -303,13 +298,12 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 	const char *const paths[] = { state_path, geometry_path };
 	json_t *docs[2];
 	struct rng rng;
-	char words[300];
+	const char *words =
+		textf("--without=files --range=-40MB --resume --state=%s --geometry=%s sda", state_path, geometry_path);
 	PROFILE(p, "quantum-fireball-tm2110a");
 
 	rng_init(&rng, 51, 4);
 	assert_true(learn(&p, "sda"));
-	(void)snprintf(words, sizeof(words), "--without=files --range=-40MB --resume --state=%s --geometry=%s sda",
-	               state_path, geometry_path);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t began = strangers_cpu_ns();
 		double ratio;

@@ -172,13 +172,11 @@ static void get_cool(void *sd)
 TEST(nothing_is_read_while_the_disk_is_too_warm)
 {
 	uint64_t n[2] = { 0 };
-	cleanup_run struct sim_run run = { .sim = sim_new(),
-		                           .m = &measure_surface,
-		                           .words = "--max-temperature=50 --range=-10GB sda",
-		                           .hooks = { .request = count_held, .arg = n } };
-	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
+	PROFILE(p, "modern-4tb");
+	cleanup_run struct sim_run run = run_for(&measure_surface, &p, "--max-temperature=50 --range=-10GB sda");
+	struct sim_disk *sd = sim_find(run.sim, "sda");
 
-	sim_set_contents(run.sim, false);
+	run.hooks = (struct session_hooks){ .request = count_held, .arg = n };
 	assert_int_equal(sim_run(&run), -EINVAL); /* it does not say */
 	sim_run_done(&run);
 	get_cool(sd);

@@ -2,17 +2,14 @@
 /* Requests that are mixed by what they do and by size, and arrivals at equal times. */
 #include "test.h"
 
-#include "simrun.h"
+#include "ran.h"
 
 extern const struct measure measure_transactions;
 
 static struct result *measured_on(const char *profile, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
+	struct sim_run run = ran(&measure_transactions, profile, words);
 
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
-	MUST_RUN(run);
 	sim_free(run.sim);
 	return run.res;
 }
