@@ -18,8 +18,24 @@ static char *page_of(const struct result *const *res, size_t n)
 
 static char *svg_of(struct plot_data *d)
 {
-	assert_non_null(d);
 	return WRITTEN(f, svg_plot(f, d));
+}
+
+#define cleanup_plot __attribute__((cleanup(free_plot)))
+
+static void free_plot(struct plot_data *const *d)
+{
+	plot_data_free(*d);
+}
+
+/* The plot of this number; LAST: the one that was added last. */
+#define LAST SIZE_MAX
+static struct plot_data *plot_of(const struct result *res, size_t which)
+{
+	struct plot_data *d = plot_data_new(&res, 1, &res->plots[which == LAST ? res->nplots - 1 : which], true);
+
+	assert_non_null(d);
+	return d;
 }
 
 /* The plots [from, to) of the first document, over those of the others. */
@@ -31,16 +47,13 @@ static char *drawn(const struct result *const *res, size_t n, size_t from, size_
 TEST(every_plot_kind_is_drawn_as_before)
 {
 	cleanup_result struct result *res = sample_all_plots();
-	const struct result *one[] = { res };
 	unsigned kinds = 0;
 
 	for (size_t i = 0; i < res->nplots; i++) {
-		struct plot_data *d = plot_data_new(one, 1, &res->plots[i], true);
+		cleanup_plot struct plot_data *d = plot_of(res, i);
 
-		assert_non_null(d);
 		kinds |= 1u << d->kind;
 		assert_golden(textf("plot-%s.svg", res->plots[i].kind), svg_of(d));
-		plot_data_free(d);
 	}
 	assert_int_equal(kinds, (2u << PLOT_BANDS) - 1); /* all that there are */
 }
@@ -185,12 +198,11 @@ TEST(histograms_over_each_other_are_drawn_as_before)
 	cleanup_result struct result *a = sample_bars("Disk A", 1, NULL);
 	cleanup_result struct result *b = sample_bars("Disk B", 2, NULL);
 	const struct result *both[] = { a, b };
-	struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
+	cleanup_plot struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
 
 	assert_golden("plot-histogram-two.svg", svg_of(d));
 	assert_golden("plot-histogram-two.txt",
 	              drawn(both, 2, 1, 2, (struct text_style){ .width = 72, .unicode = true }));
-	plot_data_free(d);
 }
 
 TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
@@ -198,7 +210,7 @@ TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
 	cleanup_result struct result *a = sample_bars("Disk A", 1, NULL);
 	cleanup_result struct result *b = sample_bars("Disk B", 4, NULL);
 	const struct result *both[] = { a, b };
-	struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
+	cleanup_plot struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
 	double area[2] = { 0.0, 0.0 };
 
 	assert_non_null(d);
@@ -207,7 +219,6 @@ TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
 		for (size_t k = 0; k < d->series[i].n; k++)
 			area[i] += d->series[i].v[k].y * (d->series[i].v[k].x_end - d->series[i].v[k].x);
 	assert_true(fabs(area[0] / area[1] - 1.0) < 1e-9);
-	plot_data_free(d);
 }
 
 static size_t count_of(const char *text, const char *word)
@@ -226,8 +237,6 @@ TEST(dots_of_another_table_stand_behind_the_line)
 	cleanup_result struct result *res = sample_bars("Disk A", 4, NULL);
 	struct table *t = result_table(res, "accesses", "Accesses", sample_bar_fields);
 	struct plot decl = { .kind = "line", .table = "distribution", .x = "from_ns", .y = "share_percent" };
-	const struct result *one[] = { res };
-	struct plot_data *d;
 
 	for (uint64_t i = 0; i < DOTS; i++)
 		result_row(t,
@@ -236,18 +245,17 @@ TEST(dots_of_another_table_stand_behind_the_line)
 		static const char *const dots[] = { "accesses:from_ns:share_percent", "accesses:from_ns:no_such",
 			                            "accesses", "no_such:from_ns:share_percent" };
 
+		cleanup_plot struct plot_data *d = NULL;
 		cleanup_free char *text = NULL;
 
 		decl.dots = dots[k];
 		result_plot(res, &decl);
-		d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
-		assert_non_null(d);
+		d = plot_of(res, LAST);
 		assert_int_equal(d->nseries, k ? 1 : 2);
 		assert_true(d->series[d->nseries - 1].is_dots == (k == 0));
 		assert_true(k ? d->y.high < 50.0 : d->y.high >= 56.0);
 		text = svg_of(d);
 		assert_int_equal(count_of(text, "<circle"), (k ? 0 : DOTS - 1) + d->series[0].n);
-		plot_data_free(d);
 	}
 }
 
@@ -299,9 +307,8 @@ TEST(every_bad_place_has_its_mark)
 {
 	static const uint64_t at[] = { 900000000000, 100000000000, 500000000000, 100000000000, 1ull << 60 };
 	cleanup_result struct result *res = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 10, 1.0);
-	const struct result *one[] = { res };
 	cleanup_free char *svg = NULL;
-	struct plot_data *d;
+	cleanup_plot struct plot_data *d = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(at); i++)
 		result_row(result_table(res, "bad", "Bad", sample_region_fields), &(struct sample_region){ at[i], 0 });
@@ -310,29 +317,24 @@ TEST(every_bad_place_has_its_mark)
 	                                 .x = "offset_bytes",
 	                                 .y = "rate_bytes_per_s",
 	                                 .marks = "bad:first_byte:first_byte" });
-	d = plot_data_new(one, 1, &res->plots[1], true);
-	assert_non_null(d);
+	d = plot_of(res, 1);
 	svg = svg_of(d);
 	assert_int_equal(count_of(svg, "<rect class=\"mark "), 4);
-	plot_data_free(d);
 }
 
 /* None of several columns gives the axis its name: "first (ms)" beside two lines would be wrong for one of them. */
 TEST(an_axis_of_several_columns_has_the_name_of_what_they_are)
 {
 	cleanup_result struct result *res = sample_bars("Disk A", 4, NULL);
-	const struct result *one[] = { res };
 	struct plot decl = { .kind = "line", .table = "distribution", .x = "share_percent", .y = "from_ns" };
 
 	for (int k = 0; k < 2; k++) {
-		struct plot_data *d;
+		cleanup_plot struct plot_data *d = NULL;
 
 		decl.y = k ? "to_ns,from_ns" : "to_ns";
 		result_plot(res, &decl);
-		d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
-		assert_non_null(d);
+		d = plot_of(res, LAST);
 		assert_int_equal(strncmp(d->y.label, "time (", 6) == 0, k == 1);
-		plot_data_free(d);
 	}
 }
 
@@ -380,7 +382,7 @@ TEST(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip)
 	cleanup_result struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
 	struct table *t = res->tables[0];
 	const struct result *one[] = { res };
-	struct plot_data *d;
+	cleanup_plot struct plot_data *d = NULL;
 	double lowest = INFINITY;
 	char *page;
 
@@ -388,13 +390,12 @@ TEST(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip)
 	page = page_of(one, 1);
 	assert_true(strlen(page) < 2000000);
 	free(page);
-	d = plot_data_new(one, 1, &res->plots[0], true);
+	d = plot_of(res, 0);
 	plot_thin(&d->series[0], 1600);
 	assert_true(d->series[0].n <= 1600);
 	for (size_t i = 0; i < d->series[0].n; i++)
 		lowest = fmin(lowest, d->series[0].v[i].y);
 	assert_true(lowest == 1e6);
-	plot_data_free(d);
 }
 
 TEST(an_empty_table_or_a_missing_column_draws_nothing)
@@ -466,14 +467,11 @@ TEST(a_picture_by_place_shows_the_disk_and_what_of_it_was_not_read)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_result struct result *res = sample_part(cases[i].from, cases[i].to, cases[i].range);
-		const struct result *one[] = { res };
-		struct plot_data *d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
+		cleanup_plot struct plot_data *d = plot_of(res, LAST);
 
-		assert_non_null(d);
 		assert_true(fabs(d->x.low / 40007870300.16 - cases[i].low) < 0.01);
 		assert_true(fabs(d->x.high / 40007870300.16 - cases[i].high) < 0.01);
 		assert_int_equal(d->nmarks ? d->marks[0].n : 0, cases[i].unread);
-		plot_data_free(d);
 	}
 }
 
@@ -556,14 +554,11 @@ TEST(every_cell_of_a_bad_stretch_is_marked)
 {
 	for (uint64_t cells = 0; cells <= 1024; cells += 64) {
 		cleanup_result struct result *res = sample_map(0, cells);
-		const struct result *one[] = { res };
-		struct plot_data *d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
+		cleanup_plot struct plot_data *d = plot_of(res, LAST);
 		size_t marked = 0;
 
-		assert_non_null(d);
 		for (size_t i = 0; i < d->series[0].n; i++)
 			marked += plot_is_marked(d, &d->series[0].v[i]);
 		assert_int_equal(marked, cells > 0 ? cells : 1);
-		plot_data_free(d);
 	}
 }
