@@ -145,7 +145,7 @@ static void measure_month(const char *folder, const struct options *o, struct me
 		if (!out)
 			fail(path);
 		run(&p, is_seek ? &measure_seek : &measure_zones,
-		    is_seek ? "--without=curve,queue --precision=4% --count=50" : "--quick --count=16", m, month, out);
+		    is_seek ? "--quick --without=curve,queue" : "--quick --count=16", m, month, out);
 		if (fclose(out) != 0)
 			fail(path);
 	}
