@@ -7,7 +7,6 @@
 #include "measure/seek/analysis.h"
 
 #define NONSENSE      0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
-#define FLOOR_NS      10e3 /* it is known by no better: what the interface takes is known so well */
 #define RETURNS_LEAST 5    /* in time by chance at one angle: once in ten million */
 
 /* ---- reads ahead of the head ---- */
@@ -81,7 +80,7 @@ static bool ahead_overhead(const struct aim_access *on, size_t nread, double per
                            struct stats_estimate *ret)
 {
 	const double step = most / SEEK_CELLS;
-	double v[SEEK_CELLS], peak = -INFINITY, middle, off = FLOOR_NS;
+	double v[SEEK_CELLS], peak = -INFINITY, middle, off = SEEK_FLOOR_NS;
 
 	for (size_t i = 0; i < nread; i++)
 		if (on[i].how == AIM_BLURRED)

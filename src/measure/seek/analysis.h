@@ -54,15 +54,15 @@ struct seek_point {
 	struct arrival fit;
 	bool is_known;
 };
+/* What is asked in many places. */
+#define SEEK_READS_LEAST 60    /* of fewer reads chance would decide (a choice) */
+#define SEEK_MISSED      0.03  /* of the reads lose a revolution, more or less (real drives: 0.001 to 0.07) */
+#define SEEK_SHARPEST    0.002 /* of a revolution: no arrival is known better (the host's noise at 7200 rpm) */
+#define SEEK_FLOOR_NS    10e3  /* no time is known better: so much the interface and each law leave out */
+#define SEEK_APART       3     /* tracks: nearer the places overlap, and the drive reads on into the other */
+#define SEEK_CELLS       1024  /* of what is believed of a time */
 /* A random read over the whole device: by how far the head went, what it took until the sector began. */
-#define SEEK_RANDOM_MAX  1024
-#define SEEK_READS_LEAST 60   /* of fewer chance would decide what they are asked for (a choice) */
-#define SEEK_MISSED      0.03 /* of the reads lose a revolution, more or less (real drives: 0.001 to 0.07) */
-#define SEEK_SHARPEST                                                                                            \
-	0.002           /* of a revolution: no arrival is known better (the host's noise, 0.017 ms, at 7200 rpm) \
-	                 */
-#define SEEK_APART 3    /* tracks: nearer the places overlap, and the drive reads on from one into the other */
-#define SEEK_CELLS 1024 /* of what is believed of a time */
+#define SEEK_RANDOM_MAX 1024
 struct seek_random {
 	double stroke, ns, bytes;
 };

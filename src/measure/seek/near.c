@@ -5,10 +5,9 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define RISE     0.04 /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
-#define SHARP    0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
-#define DEGREES  4.0  /* of freedom of the law (Student) by which the prior scatters */
-#define MODEL_NS 10e3 /* no pair is better than the model, as of points */
+#define RISE    0.04 /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
+#define SHARP   0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
+#define DEGREES 4.0  /* of freedom of the law (Student) by which the prior scatters */
 
 struct near_row {
 	uint64_t tracks, distance_bytes;
@@ -40,8 +39,9 @@ static size_t add_pairs(const struct seek_known *k, const struct seek_point *p, 
 
 		if (n >= 5 && fit_arrival(one, n, k->places.period_ns, &prior, &a) &&
 		    interval_half(a.ci) < SEEK_KNOWN * k->places.period_ns && seek_is_after_overhead(k, &a))
-			to->of.v[to->of.n++] = (struct near_pair){ p->tracks, a.median,
-				                                   hypot(interval_half(a.ci) / STATS_95, MODEL_NS) };
+			to->of.v[to->of.n++] =
+				(struct near_pair){ p->tracks, a.median,
+				                    hypot(interval_half(a.ci) / STATS_95, SEEK_FLOOR_NS) };
 	}
 	return to->of.n - had;
 }
@@ -95,7 +95,7 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 		next.ci.low = fmin(next.ci.low, prior.fitted);
 		next.ci.high = fmax(next.ci.high, prior.fitted);
 	}
-	off = MODEL_NS + (isfinite(k->scatter.ns) ? k->scatter.ns / 3.0 : 0.0); /* that all may be off together */
+	off = SEEK_FLOOR_NS + (isfinite(k->scatter.ns) ? k->scatter.ns / 3.0 : 0.0); /* that all may be off together */
 	return (struct stats_estimate){ next.value, { next.ci.low - off, next.ci.high + off } };
 }
 

@@ -12,7 +12,8 @@
  * fresh track, as the drive's cache holds the old one.
  *
  * A drive may need time to find its place on the track again, and where tracks are unequal there are no returns. So
- * each place first gets reads a little ahead of the head (ahead.c), and in a short run these alone.
+ * each place first gets reads a little ahead of the head (ahead.c), and in a short run these alone unless they leave it
+ * open.
  */
 #include <math.h>
 

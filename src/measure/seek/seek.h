@@ -10,12 +10,11 @@
 #include "measure/seek/analysis.h"
 #include "measure/shared/timed.h"
 
-#define SEEK_TOLERANCE                                                                                            \
-	0.012 /* of a revolution: a read ends so near to the angle that it was aimed at (real drives: 97 % within \
-	         0.014), and tracks are skewed by more (a head switch takes 0.3 ms and more) */
-#define SEEK_STORED_TRIES                                                                                          \
-	12 /* of places for one that holds data, where a third does: one in a hundred is not found; of two: one in \
-	      nine */
+/* Of a revolution: a read ends so near to the angle that it was aimed at (real drives: 97 % within 0.014), and tracks
+ * are skewed by more (a head switch takes 0.3 ms and more). */
+#define SEEK_TOLERANCE 0.012
+/* Of places for one that holds data, where a third does: one in a hundred is not found; of two: one in nine. */
+#define SEEK_STORED_TRIES 12
 
 struct seek_params {
 	bool quick;

@@ -16,8 +16,10 @@
 #define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
 #define WHOLE_TIMES 60   /* of a span, for the whole device, where time and precision want it (a choice) */
 #define FORGET_MOST 0.2  /* of a span's time, for reads elsewhere (a choice) */
-#define SPANS_MAX   37   /* three of each length, and the whole device */
 #define CACHED_TOLD 0.02 /* from that share on a notice says so (a choice: what is left out otherwise) */
+
+static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
+#define SPANS_MAX (3 * ARRAY_LEN(megabytes) + 1) /* three of each length, and the whole device */
 
 struct span_row {
 	uint64_t span_bytes;
@@ -480,8 +482,6 @@ static void span_notices(struct seek_run *s, const struct notes *notes)
 			s->t.fua ? "with FUA" : "after reads elsewhere");
 }
 
-static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
-_Static_assert(SPANS_MAX == 3 * ARRAY_LEN(megabytes) + 1, "room for all spans");
 static const uint64_t decades[] = { 10, 1000, 100000 }; /* --quick, at the start only */
 
 size_t seek_span_count(uint64_t size_bytes, bool is_quick)
