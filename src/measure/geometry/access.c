@@ -16,19 +16,15 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define LOOKS         28   /* accesses of a pair: halving comes to the scatter in 10, the rest is for late ones */
-#define TURNS_MAX     4.0  /* revolutions: no shortest access is longer */
-#define LAPSES        0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
-#define POINTS        48   /* of a grid over what is possible, made finer so often: */
-#define REFINED       5    /* from 4 revolutions to below the finest deviation */
-#define ASKED         24   /* pairs at most that show how far accesses scatter */
-#define ROUNDS        40   /* more than any pair takes: an end for pairs that never settle */
-#define SCATTER_EVERY 3    /* rounds */
-#define FIRST_AIM     0.7  /* revolutions */
-#define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
-#define AIMS          16   /* starts that are tried: the best of them is some hundredths of a sector off */
-#define LAST_AT       0.97 /* of the budget: what was measured until then is judged */
-#define AIM_MET       0.05 /* of a revolution: so far off is not an answer that came in time */
+#define LOOKS        28   /* accesses of a pair: halving comes to the scatter in 10, the rest is for late ones */
+#define TURNS_MAX    4.0  /* revolutions: no shortest access is longer */
+#define LAPSES       0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
+#define POINTS       48   /* of a grid over what is possible, made finer until that shows the scatter */
+#define ASKED        24   /* pairs at most that show how far accesses scatter */
+#define FIRST_AIM    0.7  /* revolutions */
+#define FINE_SCATTER 0.6  /* of what single accesses scatter: finer takes many looks */
+#define LAST_AT      0.97 /* of the budget: what was measured until then is judged */
+#define AIM_MET      0.05 /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
 	uint64_t distance_tracks;
@@ -68,17 +64,17 @@ static struct border find_border(const struct looks *k, double scatter)
 {
 	double log_of[POINTS], most, low = 0.0, high = TURNS_MAX, step = 0.0, sum = 0.0, mean = 0.0, square = 0.0;
 
-	for (int pass = 0; pass < REFINED; pass++) {
+	for (;;) {
 		int first = 0, last = POINTS - 1;
 
 		step = (high - low) / POINTS;
 		fill(k, scatter, low, step, log_of, &most);
-		if (pass + 1 == REFINED || step < scatter / 3.0)
-			break;
 		while (first < last && log_of[first] < most - GEO_SPEAKS)
 			first++;
 		while (last > first && log_of[last] < most - GEO_SPEAKS)
 			last--;
+		if (step < scatter / 3.0 || 2 * (last - first) > POINTS)
+			break;
 		high = fmin(TURNS_MAX, low + (double)(last + 2) * step);
 		low = fmax(0.0, low + (double)(first - 1) * step);
 	}
@@ -104,7 +100,7 @@ static double find_scatter(const struct looks *k, size_t n)
 		double all = 0.0;
 
 		for (size_t i = 0; i < n; i += n / ASKED + 1)
-			if (k[i].n > 3)
+			if (k[i].n > GEO_FEW)
 				all += find_border(&k[i], scatters[s]).evidence;
 		if (all > most) {
 			most = all;
@@ -127,7 +123,7 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
 {
 	double best = INFINITY;
 
-	for (int i = 0; i < AIMS; i++) {
+	for (int i = 0; i < GEO_DRAWS; i++) {
 		uint64_t k = rng_below(&g->t.rng, (uint64_t)(p->begins * (double)p->from.sectors) + 1);
 		double angle = p->from.angle + (double)k / (double)p->from.sectors;
 		double wanted = geo_frac(angle + y - p->to.angle) * (double)p->to.sectors;
@@ -146,13 +142,9 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
  * What an access says when y was aimed at: it ends when the sector has passed, then or whole revolutions later;
  * whatever ends at another time came from the cache, or late.
  */
-static void learn(struct geo_pair *p, struct looks *k, double turns)
+static void learn(const struct geo_pair *p, struct looks *k, double turns)
 {
-	if (geo_apart(turns, p->aim) > AIM_MET || turns > TURNS_MAX) {
-		p->stuck++;
-		return;
-	}
-	if (k->n < LOOKS)
+	if (geo_apart(turns, p->aim) <= AIM_MET && turns <= TURNS_MAX)
 		k->turns[k->n++] = turns;
 }
 
@@ -178,6 +170,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct looks *looks, 
 		aim(g, &pair[i], pair[i].aim, &from, &to);
 		offset[2 * m] = from * g->t.block_bytes;
 		offset[2 * m + 1] = to * g->t.block_bytes;
+		pair[i].tries++;
 		which[m++] = i;
 	}
 	*ret = (struct round){ .open = m };
@@ -251,11 +244,25 @@ static void decide(struct geo_pair *pair, const struct looks *looks, size_t n, d
 		if (p->is_done)
 			continue;
 		b = find_border(&looks[i], scatter);
-		p->access = b.at;
-		p->error = b.error;
 		p->aim = looks[i].n ? b.at : FIRST_AIM;
-		p->is_done = looks[i].n + p->stuck == LOOKS || (looks[i].n > 3 && b.error < fine);
+		p->is_done = p->tries == LOOKS || (looks[i].n > GEO_FEW && b.error < fine);
 	}
+}
+
+/* All of them in the end, by how far accesses scatter, which is returned. */
+static double judge(struct geo_pair *pair, const struct looks *looks, size_t n)
+{
+	double scatter = find_scatter(looks, n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct border b = { .at = NAN, .error = NAN };
+
+		if (looks[i].n > GEO_FEW)
+			b = find_border(&looks[i], scatter);
+		pair[i].access = b.at;
+		pair[i].error = b.error;
+	}
+	return scatter;
 }
 
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
@@ -263,31 +270,29 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 {
 	cleanup_free struct looks *looks = xcalloc(n + 1, sizeof(*looks));
 	struct round round = { .open = n };
+	double scatter = scatters[0];
 	int r;
 
 	geo_may_take(g, LAST_AT);
 	r = find_angles(g, pair, n, err);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		pair[i].is_done = !(isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle));
-		pair[i].access = pair[i].error = NAN;
 		pair[i].aim = FIRST_AIM;
-		pair[i].stuck = 0;
+		pair[i].tries = 0;
 	}
-	*ret_scatter = NAN;
-	for (int k = 0; k < ROUNDS && round.open && r == 0 && !geo_is_over(g); k++) {
-		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, 2.0 * k / ROUNDS)),
+	for (int k = 0; round.open && r == 0 && !geo_is_over(g); k++) {
+		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, 2.0 * k / LOOKS)),
 		                 "%zu of %zu", n - round.open, n);
 		if (2 * round.hits > round.open)
 			r = forget_pairs(g, pair, n, err);
 		if (r == 0)
 			r = one_round(g, pair, looks, n, &round, err);
-		if (k == 0 || k % SCATTER_EVERY == 0)
-			*ret_scatter = find_scatter(looks, n);
-		decide(pair, looks, n, *ret_scatter);
+		if ((k & (k - 1)) == 0) /* as many looks again as the last time */
+			scatter = find_scatter(looks, n);
+		decide(pair, looks, n, scatter);
 	}
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (looks[i].n < 4)
-			pair[i].access = NAN;
+	if (r == 0)
+		*ret_scatter = judge(pair, looks, n);
 	if (r == 0)
 		keep(g, pair, n);
 	geo_may_take(g, 1.0);

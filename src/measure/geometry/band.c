@@ -10,7 +10,6 @@
 #define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
 #define COST_STUMP   0.5 /* one inside or at its end */
 #define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MOST    2   /* that many of them in a row may be short by just as much */
 #define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define COST_TAIL                                                                                                    \
 	0.1 /* each but the first of several slots without data, which costs as any track without data that does not \
@@ -142,7 +141,7 @@ static bool is_end_between(const struct geo_parser *p, uint64_t t, uint64_t size
 /* Has one of the tracks before it on its surface that size, with no more between them than lone ones? */
 static bool is_behind(const struct geo_parser *p, uint64_t t, uint64_t size, uint64_t j)
 {
-	for (uint64_t n = 1; n <= LONE_MOST && n <= j && n <= t; n++)
+	for (uint64_t n = 1; n < GEO_FEW && n <= j && n <= t; n++)
 		if (geo_order_at(p->o, t - n)->size == size)
 			return true;
 	return false;
@@ -159,9 +158,9 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
 
 	if (seg->is_odd)
 		return true;
-	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
+	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) >= GEO_FEW)
 		return is_end_between(p, t, size);
-	if (b->cylinders > 1 && b->cylinders - j <= LONE_MOST)
+	if (b->cylinders > 1 && b->cylinders - j < GEO_FEW)
 		return is_behind(p, t, size, j) || is_end_between(p, t, size);
 	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
 		ahead = b->cylinders - 1 - j;
@@ -397,7 +396,7 @@ static bool is_aside(const struct geo_order *o, size_t i)
 	const struct geo_seg *seg = &o->seg[i];
 	size_t before = i, behind = i;
 
-	if (seg->is_odd || seg->tracks > LONE_MOST || i == 0)
+	if (seg->is_odd || seg->tracks >= GEO_FEW || i == 0)
 		return seg->is_odd;
 	while (--before > 0 && o->seg[before].is_odd)
 		;

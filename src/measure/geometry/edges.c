@@ -14,9 +14,6 @@
 #include "measure/geometry/walk.h"
 
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
-/* At stretches one behind the other, until more than half of the angles between points agree,. */
-#define SPACING_LOOKS 3
-#define SPACING_LEAST 3 /* and that many are known */
 
 #define GRID  9  /* points of a track */
 #define STUMP 12 /* points that are enough for a closer look */
@@ -66,14 +63,15 @@ int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_trac
 {
 	uint64_t sector[SPACING_POINTS], step = guess > 16.0 ? (uint64_t)(guess / 8.0) : 1,
 					 span = SPACING_POINTS * step;
-	double angle[SPACING_POINTS], d[SPACING_LOOKS * SPACING_POINTS], one = NAN;
+	double angle[SPACING_POINTS], d[GEO_TRIES * SPACING_POINTS], one = NAN;
 	size_t n = 0;
 	int r = 0;
 
 	*ret_per_track = NAN;
 	if (near + span > g->sectors)
 		near = g->sectors > span ? g->sectors - span : 0;
-	for (size_t k = 0; k < SPACING_LOOKS && r == 0 && near + span <= g->sectors; k++, near += span) {
+	/* At stretches one behind the other, until more than half of the angles between points agree. */
+	for (size_t k = 0; k < GEO_TRIES && r == 0 && near + span <= g->sectors; k++, near += span) {
 		size_t most;
 
 		for (size_t i = 0; i < SPACING_POINTS; i++)
@@ -81,7 +79,7 @@ int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_trac
 		r = geo_probe(g, sector, angle, SPACING_POINTS, err);
 		n += steps_between(angle, SPACING_POINTS, d + n);
 		most = most_agree(g, d, n, &one);
-		if (n < SPACING_LEAST)
+		if (n < GEO_FEW)
 			continue;
 		if (most * 2 > n) {
 			*ret_per_track = (double)step / stats_median(d, n);
@@ -135,7 +133,7 @@ static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t s
                      struct err *err)
 {
 	bool is_coarse = (double)(step + 1) * GRID > per_track;
-	bool is_up = geo_goes_up(g) || (is_coarse && g->ways.up_agreed >= GEO_UP_GRIDS && may_go_up(g));
+	bool is_up = geo_goes_up(g) || (is_coarse && g->ways.up_agreed >= GEO_TWICE && may_go_up(g));
 	uint64_t sector[GRID_MAX] = { 0 };
 	double angle[GRID_MAX];
 	size_t n = 0;

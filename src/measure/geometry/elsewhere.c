@@ -11,7 +11,6 @@
 #define LESS_EVERY 6    /* leads, one of them tries whether less is enough */
 #define FADE       32   /* so much less is held against it with each lead that was enough */
 #define LESS_BY    5    /* part of what was too little: nearer to it nothing is tried */
-#define STEP_TRIES 6    /* of each way to read elsewhere */
 
 /* Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
  * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes,
@@ -30,7 +29,7 @@ size_t geo_choose_way(const struct geo *g)
 	if (!(g->per_track > 0.0))
 		return ANYWHERE;
 	for (size_t i = 0; i < BY_VOLUME; i++) {
-		if (g->ways.step[i].tries < STEP_TRIES)
+		if (g->ways.step[i].tries < GEO_TRIES)
 			return i;
 		if (g->ways.step[i].ns * g->ways.step[best].helped < g->ways.step[best].ns * g->ways.step[i].helped)
 			best = i;
@@ -157,8 +156,6 @@ int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err
  * one that was read is answered by the cache, while one below it is not: halving a gap pays for each answer "low" with
  * what it takes to make the cache forget. Where that is dear it is cheaper to come down from above in small steps. */
 
-#define SHOWN 2 /* reads at such a distance: fewer say nothing */
-
 static unsigned log2_of(uint64_t n)
 {
 	unsigned k = 0;
@@ -201,7 +198,8 @@ void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit)
 static uint64_t reach(const struct geo_kept *k, bool is_above)
 {
 	for (unsigned i = GEO_REACH; i-- > 0;)
-		if (k->seen[is_above][i].reads >= SHOWN && 2 * k->seen[is_above][i].hits > k->seen[is_above][i].reads)
+		if (k->seen[is_above][i].reads >= GEO_TWICE &&
+		    2 * k->seen[is_above][i].hits > k->seen[is_above][i].reads)
 			return (2ull << i) - 1;
 	return 0;
 }

@@ -15,10 +15,8 @@
 #define FITS                                                                                                         \
 	25 /* so one of that many accesses may be off, or half of them, where what is off may be a sign that another \
 	      layout is true */
-#define SLOTS        1024  /* begins that are tried: of longer bands only those with another surface */
-#define RIVALS       4     /* that are out are followed, as one may come back */
-#define THOUGHT      40000 /* steps that a law takes as long as, 1 ms, */
-#define THOUGHT_EACH 200   /* and for each access */
+#define SLOTS        1024 /* begins that are tried: of longer bands only those with another surface */
+#define THOUGHT_EACH 200  /* steps of a law for each access, */
 
 bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
 {
@@ -157,7 +155,7 @@ static void shift_bands(const struct look *k, const struct geo_shape *shape, uin
 /* Minus the log-likelihood of all accesses up to the n-th of this look, under the law that suits them best. */
 static double law_cost(struct geo_search *s, const struct geo_hypothesis *h, size_t n)
 {
-	(void)geo_think(s->g, THOUGHT + (s->nmade + n) * THOUGHT_EACH);
+	(void)geo_think(s->g, GEO_THOUGHT + (s->nmade + n) * THOUGHT_EACH);
 	return geo_law_of(h->seen, s->nmade + n).cost;
 }
 
@@ -276,17 +274,17 @@ static void find_laws(struct geo_search *s)
 	double scale = INFINITY;
 	size_t best = 0;
 
-	for (size_t i = 0; i < s->n && !geo_think(s->g, THOUGHT + s->nmade * THOUGHT_EACH); i++) {
+	for (size_t i = 0; i < s->n && !geo_think(s->g, GEO_THOUGHT + s->nmade * THOUGHT_EACH); i++) {
 		struct geo_hypothesis *h = &s->h[i];
 
-		if (s->looks < GEO_LOOKS_LEAST) /* behind these a law is near the one that was found before */
+		if (s->looks < GEO_TWICE) /* behind these a law is near the one that was found before */
 			h->law = geo_law_of(h->seen, s->nmade);
 		else
 			h->law = geo_law_from(h->seen, s->nmade, &h->law, NULL);
 		if (h->law.cost < s->h[best].law.cost)
 			best = i;
 	}
-	for (size_t i = 0; i < s->n && !geo_think(s->g, THOUGHT + s->nmade * THOUGHT_EACH); i++) {
+	for (size_t i = 0; i < s->n && !geo_think(s->g, GEO_THOUGHT + s->nmade * THOUGHT_EACH); i++) {
 		if (i != best)
 			s->h[i].law = geo_law_from(s->h[i].seen, s->nmade, &s->h[best].law, &s->h[i].law);
 		s->h[i].off = count_off(s, &s->h[i]);
@@ -313,6 +311,6 @@ void geo_weigh(struct geo_search *s)
 	s->looks++;
 	for (s->left = 0; s->left < s->n && s->h[s->left].cost <= s->h[0].cost + most;)
 		s->left++;
-	if (s->n > s->left + RIVALS)
-		s->n = s->left + RIVALS;
+	if (s->n > s->left + GEO_RIVALS)
+		s->n = s->left + GEO_RIVALS;
 }

@@ -15,6 +15,14 @@ struct geometry_params {
 
 #define GEO_KNOWN 4096 /* angles remembered: a survey and what is confirmed of it take some hundreds */
 
+/* As many that agree are beyond chance: where one alone may be chance, and where two may be, as of single tracks. */
+#define GEO_TWICE 2
+#define GEO_FEW   3
+/* Of the same, until it agrees: what is wrong half of the time is so each time 1 in 30 times. */
+#define GEO_TRIES 5
+/* Deviations: what is farther off does not fit. Of a normal law 1 in 16 000 is; tails are longer. */
+#define GEO_BEYOND 4.0
+
 #define GEO_STEPS 6
 
 #define GEO_RECENT 512 /* reads that the drive may still have */
@@ -123,6 +131,7 @@ bool geo_is_over(const struct geo *g);
 bool geo_has_thought_enough(const struct geo *g);
 /* The same, for what takes that many steps: tracks that are matched, accesses that a law is fitted to. */
 bool geo_think(struct geo *g, uint64_t steps);
+#define GEO_THOUGHT 20000 /* steps at once, 0.3 ms */
 /* Thoughts may take until this part of all that a run may take, which no clock says, so that it ends the same each
  * time. */
 void geo_may_think(struct geo *g, double part);
@@ -173,7 +182,6 @@ unsigned geo_looks(double near, double flush);
 double geo_noise_left(unsigned looks); /* that part of it */
 void geo_set_looks(struct geo *g, unsigned looks);
 bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */
-#define GEO_UP_GRIDS 2             /* that have to agree */
 /*
  * Are several sectors read upwards? Some drives keep what comes by before the sector that is asked for. Then reading
  * one puts most of what lies below into the cache, while those above come by at their time.

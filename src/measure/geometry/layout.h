@@ -44,7 +44,7 @@ struct geo_pair {
 	double access, error;     /* revolutions; NaN: could not be found. error: a standard deviation */
 	double aim;               /* while it is searched for */
 	bool is_done;
-	int stuck;
+	int tries;
 };
 
 /* The shortest access of each pair. from, to: the part of the whole run that this is. *ret_scatter: of single accesses,
@@ -72,8 +72,7 @@ static inline bool geo_is_evidence(const struct geo_access *a)
 /* Of a revolution: so far real arms are off any smooth curve. Of the published ones of seven drives at most 4 in 100
  * distances are eight times as far off. Where one falls it does so by three times that at least. */
 #define GEO_MISFIT 0.002
-#define GEO_BEYOND 4.0 /* deviations: what is farther off does not fit */
-#define GEO_LAW    18  /* the shortest move, rises behind it, and the change of heads */
+#define GEO_LAW    18 /* the shortest move, rises behind it, and the change of heads */
 
 struct geo_law {
 	double column[GEO_LAW];
@@ -97,11 +96,14 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
 
 /* ---- what is known so far ---- */
 
-#define GEO_PAIRS       96 /* at most, in one look */
-#define GEO_LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
-#define GEO_ASKED_MAX   2048
-#define GEO_MADE_MOST   1024 /* accesses in all looks */
-#define GEO_SPEAKS      12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
+#define GEO_RIVALS \
+	3 /* that differ from the likeliest and are looked at in one look; as many that are out are followed */
+#define GEO_DRAWS 16 /* at random, of which the best is taken */
+
+#define GEO_PAIRS     96 /* at most, in one look */
+#define GEO_ASKED_MAX 2048
+#define GEO_MADE_MOST 1024 /* accesses in all looks */
+#define GEO_SPEAKS    12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
 
 /* What tracks are, and in which order the sequence is read: of each track its number in that order, from the begin of
  * its zone, says where `shape` has it. */

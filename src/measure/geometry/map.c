@@ -18,10 +18,8 @@
 #include "base/xalloc.h"
 #include "measure/geometry/rows.h"
 
-#define AT_ONCE      16         /* tracks whose ends are looked at together */
-#define STRAY        0.5        /* of what single differences stray by: so far do readings that agree (49 of 50 did) */
-#define DEFECTS_MOST 5000       /* rows */
-#define NOWHERE      UINT32_MAX /* no surface that is reported */
+#define STRAY   0.5        /* of what single differences stray by: so far do readings that agree (49 of 50 did) */
+#define NOWHERE UINT32_MAX /* no surface that is reported */
 
 /* ---- which surface bytes are on ---- */
 
@@ -233,8 +231,7 @@ static void row(struct finder *f, const struct geo_fit_zone *z, uint64_t track, 
 		                        .surface = is_known ? head : UINT64_MAX,
 		                        .kind = kind };
 
-	if (f->t->nrows < DEFECTS_MOST)
-		result_row(f->t, &row);
+	result_row(f->t, &row);
 }
 
 /* ---- tracks that are missing ---- */
@@ -333,8 +330,8 @@ static void judge_ends(struct lack *v, const struct geo_seg *seg, const double j
 
 static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
 {
-	uint64_t first[2 * AT_ONCE];
-	double spacing[2 * AT_ONCE], jump[2 * AT_ONCE];
+	uint64_t first[GEO_JUMPS];
+	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
@@ -357,8 +354,9 @@ static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, siz
 	int r = 0;
 
 	geo_forget(g); /* what is remembered would only agree with itself */
-	for (size_t i = 0; i < n && r == 0 && !geo_is_over(g) && session_answered_ns(g->ses) < until_ns; i += AT_ONCE)
-		r = look_at_ends(g, o, v + i, n - i < AT_ONCE ? n - i : AT_ONCE, err);
+	for (size_t i = 0; i < n && r == 0 && !geo_is_over(g) && session_answered_ns(g->ses) < until_ns;
+	     i += GEO_JUMPS / 2)
+		r = look_at_ends(g, o, v + i, n - i < GEO_JUMPS / 2 ? n - i : GEO_JUMPS / 2, err);
 	return r;
 }
 

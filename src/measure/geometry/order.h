@@ -97,7 +97,6 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 	2.0           /* what changes two: a track without data, a zone; or a surface of the first one unlike others */
 #define GEO_AHEAD 8.0 /* a way to read the sequence that is behind by so much is given up */
 #define GEO_SURE  6.0 /* the margin of an edge that is certain */
-#define GEO_FEW   3   /* fewer tracks of a surface than that may be an accident */
 
 /* ---- what a layout reads ---- */
 

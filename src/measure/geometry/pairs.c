@@ -18,11 +18,9 @@
 #define BORDER                                                                                                      \
 	256 /* tracks on both sides of where a surface ends in a zone that is one band: many times what is spare at \
 	       its end */
-#define AIMS        8    /* tries to find whole tracks that are so far apart */
 #define SAME        0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
 #define SAMPLED     3000 /* pairs that those are chosen from which distinguish two layouts */
 #define OF_A_KIND   8    /* of them at most, that say the same */
-#define RIVALS      3    /* at a time */
 #define BEGINS      0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
 #define FIRST_PAIRS 64   /* of the first look: three or four times each distance that matters */
 #define MORE_PAIRS  40   /* of others */
@@ -123,7 +121,7 @@ static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
 	for (size_t i = n; i < s->npairs; i++)
 		if (s->a[i] - s->b[i] == distance)
 			return;
-	for (int k = 0; k < AIMS && distance && distance < s->tracks; k++) {
+	for (int k = 0; k < GEO_DRAWS && distance && distance < s->tracks; k++) {
 		uint64_t room = s->tracks - distance;
 
 		if (add_pair(s, rng_below(&s->g->t.rng, room < (GEO_HEADS + 2) ? room : (GEO_HEADS + 2)), distance))
@@ -138,7 +136,7 @@ static void add_near_pairs(struct geo_search *s)
 	struct rng *rng = &s->g->t.rng;
 
 	for (uint64_t d = 1; d <= (GEO_HEADS + 2) && s->tracks > 2 * d + 1; d++)
-		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d - 1), d); k++)
+		for (int k = 0; k < GEO_DRAWS && !add_pair(s, rng_below(rng, s->tracks - d - 1), d); k++)
 			;
 }
 
@@ -296,13 +294,13 @@ static double says(const struct geo_search *s, const struct sampled *v, size_t n
 }
 
 /* The next layouts behind the likeliest: of each number of surfaces the first, and at last one with as many. */
-static size_t find_rivals(const struct geo_search *s, const struct geo_hypothesis *ret[RIVALS])
+static size_t find_rivals(const struct geo_search *s, const struct geo_hypothesis *ret[GEO_RIVALS])
 {
 	bool is_there[GEO_HEADS + 1] = { false };
 	size_t n = 0;
 
 	is_there[s->h[0].shape.heads] = true;
-	for (size_t i = 1; i < s->n && n + 1 < RIVALS; i++) {
+	for (size_t i = 1; i < s->n && n + 1 < GEO_RIVALS; i++) {
 		if (is_there[s->h[i].shape.heads])
 			continue;
 		is_there[s->h[i].shape.heads] = true;
@@ -332,7 +330,7 @@ static double says_here(struct geo_search *s, const struct geo_hypothesis *const
 static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *const *rival, size_t n)
 {
 	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
-	struct stretch all[3 * (RIVALS + 1)], best = { s->first, s->tracks }, last = best;
+	struct stretch all[3 * (GEO_RIVALS + 1)], best = { s->first, s->tracks }, last = best;
 	double most = -1.0;
 	size_t m = 0;
 
@@ -365,7 +363,7 @@ static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *
 double geo_choose_pairs(struct geo_search *s)
 {
 	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
-	const struct geo_hypothesis *rival[RIVALS];
+	const struct geo_hypothesis *rival[GEO_RIVALS];
 	size_t n = find_rivals(s, rival);
 	double most = INFINITY;
 

@@ -9,12 +9,9 @@
 
 #define PLACE_TRACKS 5  /* looked at in each place */
 #define PLACE_MOST   16 /* where no two of those are equal, as each of several surfaces may have tracks of its own */
-#define ALIKE_LEAST  2  /* of five, and that share of more with ends that are there again */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate shows sectors per track to within the factor of four that geo_spacing takes */
-#define STARTS     4  /* more looks at the start, where none is borne out */
 #define AGAIN_MOST 4  /* part of their tracks, at most, may have ends that are not there again */
-#define SURVEYS    3  /* of a place, until all edges are there when looked at again */
 
 struct track_row {
 	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
@@ -107,7 +104,7 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 		alike += !track[i].is_doubtful && (double)track[i].per_track >= GEO_PIECE * (double)best &&
 		         (double)best >= GEO_PIECE * (double)track[i].per_track;
 	}
-	return *ret_votes >= least && alike >= ALIKE_LEAST && alike * 2 > all && all * PLACE_TRACKS >= n * ALIKE_LEAST
+	return *ret_votes >= least && alike >= GEO_TWICE && alike * 2 > all && all * PLACE_TRACKS >= n * GEO_TWICE
 	               ? best
 	               : 0;
 }
@@ -183,7 +180,7 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
 	span = span < g->sectors ? span : g->sectors;
 	from = from + span > g->sectors ? g->sectors - span : from;
 	head = from == 0 && g->ses->devs[0].kind == DEVICE_DISK; /* the first sector begins a track */
-	for (int k = 0; k < SURVEYS && wrong && r == 0; k++) {
+	for (int k = 0; k < GEO_TRIES && wrong && r == 0; k++) {
 		if (k)
 			geo_forget(g);
 		edge[0] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
@@ -207,14 +204,11 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
  * grows by n parts of a whole track. One pair of sectors says that as well as noise lets it; many pairs of several
  * tracks together say it to a fraction of a sector. */
 
-/* Of all tracks: one batch, as each time that a track is read again takes reads elsewhere before. */
-#define PAIRS (GEO_BATCH / 2)
 /* Of a track: pairs begin so far from its ends at least, so that no angle strays over a whole turn. */
 #define APART   0.06
 #define REACH   0.25 /* of it: no pair is closer together than half of a track, where it says little */
 #define FINE    0.2  /* of a sector: a standard error by which one sector more or less is certain */
 #define NEAR    0.4  /* so near must the mean be to a whole number */
-#define SURE    3.0  /* deviations */
 #define FEWEST  10   /* pairs */
 #define LARGEST 256  /* sectors of a track: larger ones, which later drives have, spare nothing in each */
 
@@ -242,7 +236,7 @@ static size_t choose(const struct geo_track *track, size_t n, uint64_t size, str
 			return 0;
 		usual++;
 	}
-	each = usual ? PAIRS / usual : 0;
+	each = usual ? GEO_JUMPS / usual : 0;
 	step = each && room > each ? room / each : 1;
 	for (size_t i = 0; i < n; i++) {
 		if (track[i].sectors != size || track[i].per_track != size || track[i].is_doubtful)
@@ -274,9 +268,10 @@ static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 static int find_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct spare *ret,
                       struct err *err)
 {
-	struct pair pair[PAIRS];
+	struct pair pair[GEO_JUMPS]; /* of one batch, as each time that a track is read again takes reads elsewhere
+	                                before */
 	uint64_t sector[GEO_BATCH];
-	double angle[GEO_BATCH], more[PAIRS];
+	double angle[GEO_BATCH], more[GEO_JUMPS];
 	size_t m = choose(track, n, size, pair), seen = 0;
 	struct summary s;
 	int r;
@@ -304,7 +299,7 @@ static int find_spare(struct geo *g, const struct geo_track *track, size_t n, ui
 	ret->error = summary_median_error(&s);
 	ret->sectors = (uint64_t)fmax(0.0, round(s.median));
 	ret->is_sure = ret->error < FINE && fabs(s.median - (double)ret->sectors) < NEAR;
-	ret->most = (uint64_t)fmax(0.0, round(s.median + SURE * ret->error));
+	ret->most = (uint64_t)fmax(0.0, round(s.median + GEO_BEYOND * ret->error));
 	return 0;
 }
 
@@ -323,7 +318,7 @@ static void note_spare(struct geo *g, const struct spare *spare, size_t n)
 		g->spare = spare[i].is_sure ? spare[i].sectors : g->spare;
 	for (size_t i = 0; i < n; i++)
 		g->is_spare_unsure = g->is_spare_unsure || (spare[i].is_sure && spare[i].sectors != g->spare) ||
-		                     fabs(spare[i].more - (double)g->spare) > 0.5 + 3.0 * spare[i].error;
+		                     fabs(spare[i].more - (double)g->spare) > 0.5 + GEO_BEYOND * spare[i].error;
 }
 
 /* What was found at a place. */
@@ -443,7 +438,7 @@ int geo_look_at_places(struct geo *g, struct err *err)
 {
 	struct spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
-	int starts = !g->p->quick && geo_near(g) > GEO_NOISY ? STARTS : 0, r = 0;
+	int starts = !g->p->quick && geo_near(g) > GEO_NOISY ? GEO_TRIES : 0, r = 0;
 	size_t seen = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {

@@ -12,7 +12,6 @@
 #include "measure/geometry/geometry.h"
 
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
-#define TRIES     5    /* that bring nothing, with twice as many reads elsewhere each time */
 #define FUA_LOOKS 20   /* so often: where nothing is stored all comes back at once */
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
 #define ROUNDS        16
@@ -22,7 +21,6 @@
 #define AWAY          2000
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
-#define READINGS      5    /* of one sector, until two agree */
 #define LOOKS_MOST    9
 /* Of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less). */
 #define LOOKS_FROM   0.04
@@ -168,7 +166,7 @@ int geo_down(const void *a, const void *b)
 
 bool geo_goes_up(const struct geo *g)
 {
-	return g->ways.up_agreed >= GEO_UP_GRIDS && !g->ways.is_up_vain && geo_kept_has_below(&g->kept);
+	return g->ways.up_agreed >= GEO_TWICE && !g->ways.is_up_vain && geo_kept_has_below(&g->kept);
 }
 
 static int up(const void *a, const void *b)
@@ -284,7 +282,7 @@ static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles
 	}
 	if (!again)
 		r = read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
-	for (int k = 0; r == 0 && hits && k < ROUNDS && tries < TRIES && !geo_is_over(g); k++) {
+	for (int k = 0; r == 0 && hits && k < ROUNDS && tries < GEO_TRIES && !geo_is_over(g); k++) {
 		lead = lead ? lead : geo_first_lead(g);
 		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
 		tries += r == 1;
@@ -440,7 +438,7 @@ static double agreed(const struct geo *g, const double *a, size_t n)
 
 int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)
 {
-	double seen[GEO_BATCH][READINGS], got[GEO_BATCH];
+	double seen[GEO_BATCH][GEO_TRIES], got[GEO_BATCH];
 	bool is_open[GEO_BATCH], again[GEO_BATCH];
 	size_t left = 0;
 	int r = geo_probe_doubt(g, sectors, got, again, n, false, err);
@@ -451,7 +449,7 @@ int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, s
 		is_open[i] = isfinite(got[i]);
 		left += is_open[i];
 	}
-	for (size_t k = 1; r == 0 && left && k < READINGS && !geo_is_over(g); k++) {
+	for (size_t k = 1; r == 0 && left && k < GEO_TRIES && !geo_is_over(g); k++) {
 		ask_for(is_open, again, got, n);
 		r = geo_probe_doubt(g, sectors, got, again, n, true, err);
 		for (size_t i = 0; r == 0 && i < n; i++) {

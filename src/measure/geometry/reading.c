@@ -21,9 +21,8 @@
 #define WAYS                                                                                                         \
 	64 /* that are kept, and beside them half as many that a whole band brought farther than others, which costs \
 	      more, however good they are */
-#define LOOK_EVERY 20000 /* slots that are matched, 0.3 ms: then it is asked whether a reading may go on */
-#define STEP       64    /* what a step of it takes beside, in slots */
-#define TAIL       32    /* tracks that the last band of a zone may lack at its end: spare ones */
+#define STEP 64 /* what a step of it takes beside, in slots */
+#define TAIL 32 /* tracks that the last band of a zone may lack at its end: spare ones */
 
 /* A way to read the sequence up to track t. */
 struct way {
@@ -203,7 +202,7 @@ static struct geo_band next_band(const struct reading *q, const struct way *from
 
 static bool is_cut(struct reading *q)
 {
-	if (q->p.matched >= LOOK_EVERY) {
+	if (q->p.matched >= GEO_THOUGHT) {
 		q->is_cut |= geo_think(q->p.o->g, q->p.matched);
 		q->p.matched = 0;
 	}

@@ -24,7 +24,6 @@
 #define LIKELY        6.0  /* 1 in 400 */
 /* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
-#define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
 #define ODD_LIKELIER 20.0
 /* Of the cost of the cheapest reading: so much more is as odd. What explains hardly anything shows hardly anything. */
@@ -128,7 +127,7 @@ static bool do_sizes_grow(const struct geo_order *o)
 		more += last && seg->size > last;
 		last = seg->size;
 	}
-	return more > 0.0 && GROWS * more + LIKELY_ONE > M_LN2 * changes;
+	return more > 0.0 && LIKELY_ONE - log(GEO_MISREAD_SHARE) * more > M_LN2 * changes;
 }
 
 /* The same but for whether every second band goes through the heads backwards. */
@@ -293,8 +292,7 @@ static int look(struct geo_search *s, struct err *err)
 	int r;
 
 	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
-	if (s->looks >= GEO_LOOKS_LEAST &&
-	    fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
+	if (s->looks >= GEO_TWICE && fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;
 		return 0;
 	}
@@ -308,7 +306,7 @@ static bool is_decided(struct geo_search *s)
 {
 	struct common c = s->n ? common_of(s) : (struct common){ 0.0, 0.0 };
 
-	return s->looks >= GEO_LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
+	return s->looks >= GEO_TWICE && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
 }
 
 /* Is it by accesses only that its tracks are where they are, and its own reading of the sequence has them elsewhere? */

@@ -6,9 +6,8 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by OFTEN */
+#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by GEO_FEW */
 #define SHORT_BY   40  /* part of a track: that many sectors may be missing of it */
-#define OFTEN      4   /* tracks of one size nearby: no accident */
 #define LACKS_PART \
 	5 /* of a track: so much one may lack that is counted as one; pieces that hold more are not two (a choice) */
 #define PIECES 4 /* of a track, at most */
@@ -56,7 +55,7 @@ static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
 	size_t from = at > NEAR_ITEMS ? at - NEAR_ITEMS : 0;
 	uint64_t n = 0;
 
-	for (size_t i = from; i < w->nitems && i < at + NEAR_ITEMS && n < OFTEN; i++)
+	for (size_t i = from; i < w->nitems && i < at + NEAR_ITEMS && n < GEO_FEW; i++)
 		for (uint32_t k = 0; k < w->items[i].nruns; k++)
 			n += w->items[i].run[k].per_track == size ? w->items[i].run[k].tracks * w->items[i].times : 0;
 	return n;
@@ -300,7 +299,7 @@ void geo_order_fill(struct geo_order *o, const struct geo_walk *w)
 		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again
 		 * is one of a surface. */
 		bool is_odd = item->is_unsure && (item->missing || item->end - item->first > item->run[0].per_track ||
-		                                  near_of_size(w, i, item->run[0].per_track) < OFTEN);
+		                                  near_of_size(w, i, item->run[0].per_track) < GEO_FEW);
 
 		for (uint64_t k = 0; k < item->times * item->nruns; k++) {
 			const struct geo_run *run = &item->run[k % item->nruns];

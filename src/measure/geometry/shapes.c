@@ -14,9 +14,9 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define LENGTHS    8    /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX  128  /* all these and their parts, equal ones once */
-#define FEW_TRACKS 1500 /* for a first look, and: */
+#define LENGTHS    8                     /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX  (LENGTHS * GEO_HEADS) /* all these and their parts */
+#define FEW_TRACKS 1500                  /* for a first look, and: */
 /* Of all; the second look is kept enough for each of the few that are left. */
 #define FIRST_THOUGHTS 0.35
 #define FIND_THOUGHTS  0.5
@@ -71,7 +71,7 @@ static size_t guess_bands(struct ranking *s, uint64_t *ret)
 		length[n++] = length[i] + 1;
 	nbest = most_frequent(length, n, best, LENGTHS, 1);
 	for (size_t i = 0; i < nbest; i++)
-		for (uint64_t k = 1; k <= GEO_HEADS && m < BANDS_MAX; k++) {
+		for (uint64_t k = 1; k <= GEO_HEADS; k++) {
 			bool is_known = best[i] % k != 0 || best[i] / k < 2;
 
 			for (size_t j = 0; j < m && !is_known; j++)

@@ -24,7 +24,6 @@
 #define LIKE_SERIES 2.0 /* errors of a slope, as what is off comes in waves */
 /* Of the speed: as well as it is known where anchors have stepped on (surfaces differ in sectors). */
 #define SPREAD 3e-7
-#define TOLD   4.0 /* errors: a change that is reported */
 
 void geo_spindle_start(struct geo *g)
 {
@@ -210,7 +209,8 @@ static bool has_drifted(const struct geo *g, struct geo_drift *ret)
 	*ret = (struct geo_drift){ .period_ns = end,
 		                   .change = g->rot.period_ns / end - 1.0,
 		                   .error = 1.96 * error + lately };
-	return fabs(ret->change) > TOLD * hypot(error, own) + lately && fabs(begin / end - 1.0) > TOLD * error + lately;
+	return fabs(ret->change) > GEO_BEYOND * hypot(error, own) + lately &&
+	       fabs(begin / end - 1.0) > GEO_BEYOND * error + lately;
 }
 
 bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)

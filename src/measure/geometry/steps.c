@@ -20,9 +20,7 @@
 
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES       24  /* of a survey of two or three tracks */
-#define USUAL_RUNS  24  /* the last that many runs of equal tracks */
 #define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
-#define AGAIN       3   /* times that an item is walked again whose end was none the second time */
 #define AGAIN_ALL   200 /* of the whole walk: where that many ends are none, going back does not end it */
 
 /* ---- what was found: items, and the last runs, by which the walk goes on ---- */
@@ -149,7 +147,7 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 /* The size that most of the tracks before have, the smallest of those; 0: there are none. */
 static double usual_size(const struct geo_walk *w)
 {
-	size_t from = w->nruns > USUAL_RUNS ? w->nruns - USUAL_RUNS : 0;
+	size_t from = w->nruns > HEADS_MOST ? w->nruns - HEADS_MOST : 0;
 	uint64_t most = 0, size = 0;
 
 	for (size_t i = from; i < w->nruns; i++) {
@@ -415,7 +413,7 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 
 	w->again = first == w->again_at ? w->again + 1 : 1;
 	w->again_at = first;
-	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
+	return w->again <= GEO_TRIES && ++w->again_all <= AGAIN_ALL;
 }
 
 /* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
