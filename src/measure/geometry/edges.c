@@ -245,18 +245,30 @@ static bool is_high(const struct geo *g, const struct gap *gap, uint64_t sector,
 	return off < 3.0 * g->tol && off <= off_low(gap, sector, angle);
 }
 
-/* What lies on neither side and was read in a short time is read once more: the drive may have had it. */
+/* Does one look show which side a sector is on, whatever one angle strays by? */
+static bool is_clear(const struct geo *g, const struct gap *gap, uint64_t sector, double angle)
+{
+	double low = off_low(gap, sector, angle), high = off_high(gap, sector, angle);
+	double one = GEO_BEYOND * g->rot.noise_ns / g->rot.period_ns / geo_noise_left(g->looks);
+
+	return fabs(high * high - low * low) > one * one && fmin(low, high) < 3.0 * g->tol;
+}
+
+/* What lies on neither side and was read in a short time is read once more: the drive may have had it. Where several
+ * looks are wanted, others follow where the first does not decide. */
 static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which, const uint64_t *sector, double *angle,
                       size_t n, struct err *err)
 {
 	bool doubt[GEO_BATCH] = { false }, any = false;
-	int r = geo_probe_doubt(g, sector, angle, doubt, n, false, err);
+	int r = geo_probe_once(g, sector, angle, doubt, n, false, err);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct gap *p = &gap[which[i]];
+		bool is_open = g->looks > 1 ? !is_clear(g, p, sector[i], angle[i])
+		                            : doubt[i] && !is_low(g, p, sector[i], angle[i]) &&
+		                                      !is_high(g, p, sector[i], angle[i]);
 
-		doubt[i] = doubt[i] && isfinite(angle[i]) && !is_low(g, p, sector[i], angle[i]) &&
-		           !is_high(g, p, sector[i], angle[i]);
+		doubt[i] = is_open && isfinite(angle[i]);
 		any = any || doubt[i];
 	}
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;

@@ -174,6 +174,9 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 #define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
+/* One look at each, whatever the noise wants: it is not remembered where others would follow. */
+int geo_probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                   struct err *err);
 /*
  * How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number.
  * flush: what making the cache forget before each look costs, as geo_flush_cost() says.

@@ -213,20 +213,69 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	return 0;
 }
 
+/*
+ * Where making the cache forget is dear: angles at ends that a gallop may come by, all in one go, as the cache forgets
+ * once for all of them. They are known then. That many leaps from here on, and then as many more each time, up to
+ * `most`; step 0: twice as many. No more of them than reading costs as much as forgetting does.
+ */
+static int look_ahead(struct geo_walk *w, const struct geo_leap *l, uint64_t first, uint64_t step, uint64_t most,
+                      struct err *err)
+{
+	struct geo *g = w->g;
+	uint64_t sector[GEO_BATCH], last = (uint64_t)llround(1.0 / l->after);
+	double ignore[GEO_BATCH], flush = geo_flush_cost(g);
+	size_t n = 0;
+
+	/* Where the cache has not the second of a pair, one by one is cheaper. */
+	if (flush <= GEO_DEAR || (g->looks == 1 && fmin(geo_hit_share(g, true), geo_hit_share(g, false)) < 0.5))
+		return 0;
+	for (uint64_t k = first; k <= most && n + 4 <= GEO_BATCH && (double)n < flush;
+	     k = step ? k + step : 2 * k + 1) {
+		uint64_t edge = w->at + k * l->sectors;
+
+		if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors)
+			break;
+		sector[n++] = edge;
+		sector[n++] = edge - 1;
+		if (step || l->inside || k * l->tracks < GEO_LONG_RUN)
+			continue;
+		sector[n++] = edge - last;
+		sector[n++] = edge - last - 1;
+	}
+	return n > 2 ? geo_probe(g, sector, ignore, n, err) : 0;
+}
+
+/* The same for halving, in front of which k leaps failed: as many halves as there is room for. *known: those that were
+ * looked at. */
+static int look_between(struct geo_walk *w, const struct geo_leap *l, uint64_t k, uint64_t *known, struct err *err)
+{
+	uint64_t step = k, all = 2 * k - 1;
+
+	if (k >= *known)
+		return 0;
+	while (step > 1 && (double)(2 * all / step) < geo_flush_cost(w->g))
+		step /= 2;
+	*known = step;
+	return look_ahead(w, l, step, step, all, err);
+}
+
 int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err)
 {
-	uint64_t k = 1;
+	uint64_t k = 1, known;
 	bool ok = true;
-	int r = 0;
+	int r = look_ahead(w, l, 1, 0, UINT64_MAX, err);
 
 	*ret_n = 0;
 	for (; r == 0 && ok && !geo_is_over(w->g); k = ok ? k * 2 : k) {
 		r = geo_try_leap(w, l, k, &ok, err);
 		*ret_n += ok ? k : 0;
 	}
+	known = k;
 	for (k /= 2; r == 0 && k && !geo_is_over(w->g); k /= 2) {
-		r = geo_try_leap(w, l, k, &ok, err);
-		*ret_n += ok ? k : 0;
+		r = look_between(w, l, k, &known, err);
+		if (r == 0)
+			r = geo_try_leap(w, l, k, &ok, err);
+		*ret_n += r == 0 && ok ? k : 0;
 	}
 	return r;
 }

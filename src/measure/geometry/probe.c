@@ -138,7 +138,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 			g->spindle.at_ns = done[i];
 		angles[i] = geo_frac(geo_turns(g, done[i]));
 		keep(g, sectors[i], angles[i]);
-		if (!doubt[i])
+		if (!doubt[i] && g->looks == 1)
 			learn(g, sectors[i], angles[i]);
 	}
 	return r;
@@ -267,8 +267,8 @@ static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool
 	return r;
 }
 
-static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
-                      struct err *err)
+int geo_probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                   struct err *err)
 {
 	size_t hits = 0;
 	uint32_t lead = 0;
@@ -358,14 +358,14 @@ static int probe_often(struct geo *g, const uint64_t *sectors, double *angles, b
 
 	for (size_t i = 0; i < n; i++)
 		is_open[i] = again ? doubt[i] : isnan(known(g, sectors[i]));
-	r = probe_once(g, sectors, angles, doubt, n, again, err);
+	r = geo_probe_once(g, sectors, angles, doubt, n, again, err);
 	for (size_t i = 0; i < n; i++) {
 		is_open[i] = is_open[i] && isfinite(angles[i]);
 		seen[i][0] = angles[i];
 	}
 	for (unsigned k = 1; r == 0 && k < g->looks && !geo_is_over(g); k++) {
 		ask_for(is_open, once_more, got, n);
-		r = probe_once(g, sectors, got, once_more, n, true, err);
+		r = geo_probe_once(g, sectors, got, once_more, n, true, err);
 		for (size_t i = 0; r == 0 && i < n; i++) {
 			if (!is_open[i])
 				continue;
@@ -382,7 +382,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
                     struct err *err)
 {
 	return g->looks > 1 ? probe_often(g, sectors, ret_angles, ret_doubt, n, again, err)
-	                    : probe_once(g, sectors, ret_angles, ret_doubt, n, again, err);
+	                    : geo_probe_once(g, sectors, ret_angles, ret_doubt, n, again, err);
 }
 
 double geo_hit_share(const struct geo *g, bool is_up)
