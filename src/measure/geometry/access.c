@@ -23,7 +23,6 @@
 #define ASKED        24   /* pairs at most that show how far accesses scatter */
 #define FIRST_AIM    0.7  /* revolutions */
 #define FINE_SCATTER 0.6  /* of what single accesses scatter: finer takes many looks */
-#define LAST_AT      0.97 /* of the budget: what was measured until then is judged */
 #define AIM_MET      0.05 /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
@@ -273,7 +272,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 	double scatter = scatters[0];
 	int r;
 
-	geo_may_take(g, LAST_AT);
+	geo_may_take(g, GEO_LAST_AT);
 	r = find_angles(g, pair, n, err);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		pair[i].is_done = !(isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle));

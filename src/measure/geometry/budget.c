@@ -33,9 +33,16 @@ bool geo_think(struct geo *g, uint64_t steps)
 	return geo_has_thought_enough(g);
 }
 
-void geo_may_think(struct geo *g, double part)
+void geo_may_think_on(struct geo *g)
 {
-	g->cost.thinks_to = (uint64_t)(part * THOUGHTS_MOST);
+	uint64_t most = (uint64_t)THOUGHTS_MOST;
+
+	g->cost.thinks_to = g->cost.thoughts + (most > g->cost.thoughts ? most - g->cost.thoughts : 0) / 3;
+}
+
+void geo_may_think_all(struct geo *g)
+{
+	g->cost.thinks_to = (uint64_t)THOUGHTS_MOST;
 }
 
 double geo_done(const struct geo *g, double done)

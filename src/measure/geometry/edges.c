@@ -13,13 +13,10 @@
 #include "base/xalloc.h"
 #include "measure/geometry/walk.h"
 
-#define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
-
-#define GRID  9  /* points of a track */
-#define STUMP 12 /* points that are enough for a closer look */
-#define UP_SHARE \
-	0.7 /* of the points have to come from the media, in time: reading others again costs more than is won */
-#define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
+#define GRID           9 /* points of a track; all but two show its spacing, as hardly an end of it lies between them */
+#define SPACING_POINTS (GRID - 2)
+#define STUMP          12   /* points that are enough for a closer look */
+#define GRID_MAX       1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
 struct gap {
@@ -61,7 +58,7 @@ static size_t most_agree(const struct geo *g, const double *d, size_t n, double 
 
 int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err)
 {
-	uint64_t sector[SPACING_POINTS], step = guess > 16.0 ? (uint64_t)(guess / 8.0) : 1,
+	uint64_t sector[SPACING_POINTS], step = guess > 2.0 * (GRID - 1) ? (uint64_t)(guess / (GRID - 1)) : 1,
 					 span = SPACING_POINTS * step;
 	double angle[SPACING_POINTS], d[GEO_TRIES * SPACING_POINTS], one = NAN;
 	size_t n = 0;
@@ -115,7 +112,8 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 	r = geo_probe_afresh(g, grid->sector, angle, grid->n, err);
 	for (size_t i = 0; i < grid->n && r == 0; i++)
 		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol / geo_noise_left(g->looks);
-	g->ways.is_up_vain = (double)agree < UP_SHARE * (double)grid->n;
+	/* Reading many points again costs more than is won. */
+	g->ways.is_up_vain = (double)agree < GEO_MOST * (double)grid->n;
 	g->ways.up_agreed += !g->ways.is_up_vain;
 	return r;
 }

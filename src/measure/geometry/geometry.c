@@ -25,7 +25,6 @@
 #define SOON_END  0.4
 #define QUICK_NS  (55 * NS_PER_S) /* a quick run is over within a minute */
 #define LATE_PART 1.5             /* what only computes may go on until then */
-#define FEW_SEEN  1000            /* tracks: enough for a layout, wherever the walk ended */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -314,7 +313,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	int r = 0;
 
 	geo_order_fill(order, w);
-	if (order->tracks == 0 || (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN))
+	if (order->tracks == 0 || (w->at < g->sectors / 2 && w->is_stuck && order->tracks < GEO_SOME_TRACKS))
 		result_notice(
 			g->ses->res, "layout-unknown",
 			"The number of surfaces and the layout cannot be determined: too little of the disk was read.");
@@ -330,7 +329,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	geo_order_free(order);
 	geo_order_fill(order, w);
 	geo_may_take(g, LATE_PART);
-	geo_may_think(g, 1.0);
+	geo_may_think_all(g);
 	if (layout->fit)
 		geo_order_fit_whole(order, &layout->shape, layout->fit);
 	return 0;

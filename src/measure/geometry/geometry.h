@@ -23,6 +23,12 @@ struct geometry_params {
 /* Deviations: what is farther off does not fit. Of a normal law 1 in 16 000 is; tails are longer. */
 #define GEO_BEYOND 4.0
 
+/* Of a revolution: drives have hardly less skew. Where differences stray by more than half of it, skews do not stand
+ * out. */
+#define GEO_SKEW 0.06
+/* What is most of something: so much of it. */
+#define GEO_MOST 0.75
+
 #define GEO_STEPS 6
 
 #define GEO_RECENT 512 /* reads that the drive may still have */
@@ -132,9 +138,10 @@ bool geo_has_thought_enough(const struct geo *g);
 /* The same, for what takes that many steps: tracks that are matched, accesses that a law is fitted to. */
 bool geo_think(struct geo *g, uint64_t steps);
 #define GEO_THOUGHT 20000 /* steps at once, 0.3 ms */
-/* Thoughts may take until this part of all that a run may take, which no clock says, so that it ends the same each
- * time. */
-void geo_may_think(struct geo *g, double part);
+/* What comes next may take a third of the thoughts that are left, which no clock says, so that it ends the same each
+ * time; and all of them. */
+void geo_may_think_on(struct geo *g);
+void geo_may_think_all(struct geo *g);
 /* How far the run is: by what is done, or by the time that it may take, whichever is farther. */
 double geo_done(const struct geo *g, double done);
 
@@ -145,6 +152,7 @@ double geo_done(const struct geo *g, double done);
 #define GEO_WALK_AT   0.15
 #define GEO_LAYOUT_AT 0.65
 #define GEO_CHECK_AT  0.88
+#define GEO_LAST_AT   0.97 /* what was measured until then is judged */
 
 /* ---- elsewhere.c ---- */
 

@@ -9,6 +9,7 @@
 #define GEO_HEADS     HEADS_MOST
 #define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 
+#define GEO_SOME_TRACKS 1500  /* that show something of a layout: several turns of most */
 #define GEO_RANK_TRACKS 40000 /* the first that many are enough for ranking */
 
 /* Equal tracks in a row, each followed by the same jump. */

@@ -24,7 +24,6 @@
 #define BEGINS      0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
 #define FIRST_PAIRS 64   /* of the first look: three or four times each distance that matters */
 #define MORE_PAIRS  40   /* of others */
-#define TELLING     0.75 /* of these, at most, distinguish rivals; the rest may show what is none of them */
 
 /* ---- where ---- */
 
@@ -147,8 +146,8 @@ static void add_all_kinds(struct geo_search *s)
 	struct rng *rng = &s->g->t.rng;
 	size_t near = s->npairs;
 
-	for (size_t k = 0; k < ARRAY_LEN(d) && s->npairs < s->most_pairs * 3 / 4; k++)
-		for (size_t i = 0; i < s->left && s->npairs < s->most_pairs * 3 / 4; i++)
+	for (size_t k = 0; k < ARRAY_LEN(d) && (double)s->npairs < GEO_MOST * (double)s->most_pairs; k++)
+		for (size_t i = 0; i < s->left && (double)s->npairs < GEO_MOST * (double)s->most_pairs; i++)
 			if (k < reporting(s, &s->h[i].shape, d))
 				add_near_begin(s, near, d[k]);
 	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
@@ -321,7 +320,7 @@ static double says_here(struct geo_search *s, const struct geo_hypothesis *const
 
 	for (size_t i = 0; i < n; i++)
 		sum += fmin(GEO_SPEAKS,
-		            says(s, v, find_rivalling(s, &s->h[0], rival[i], v), (size_t)(TELLING * MORE_PAIRS) / n));
+		            says(s, v, find_rivalling(s, &s->h[0], rival[i], v), (size_t)(GEO_MOST * MORE_PAIRS) / n));
 	return sum;
 }
 
@@ -381,7 +380,7 @@ double geo_choose_pairs(struct geo_search *s)
 		most = choose_stretch(s, rival, n);
 	}
 	for (size_t i = 0; i < n && isfinite(most) && s->npairs < s->most_pairs; i++) {
-		size_t end = (size_t)(TELLING * (double)(i + 1) * (double)s->most_pairs / (double)n);
+		size_t end = (size_t)(GEO_MOST * (double)(i + 1) * (double)s->most_pairs / (double)n);
 		size_t found = find_rivalling(s, &s->h[0], rival[i], v);
 
 		for (size_t k = 0; k < found && v[k].shows > 0.0 && s->npairs < end; k++)

@@ -11,7 +11,6 @@
 #define PLACE_MOST   16 /* where no two of those are equal, as each of several surfaces may have tracks of its own */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate shows sectors per track to within the factor of four that geo_spacing takes */
-#define AGAIN_MOST 4  /* part of their tracks, at most, may have ends that are not there again */
 
 struct track_row {
 	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
@@ -204,8 +203,6 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
  * grows by n parts of a whole track. One pair of sectors says that as well as noise lets it; many pairs of several
  * tracks together say it to a fraction of a sector. */
 
-/* Of a track: pairs begin so far from its ends at least, so that no angle strays over a whole turn. */
-#define APART   0.06
 #define REACH   0.25 /* of it: no pair is closer together than half of a track, where it says little */
 #define FINE    0.2  /* of a sector: a standard error by which one sector more or less is certain */
 #define NEAR    0.4  /* so near must the mean be to a whole number */
@@ -223,10 +220,10 @@ struct pair {
 	uint64_t low, high;
 };
 
-/* Of each track in turn, from its ends inwards. */
+/* Of each track in turn, from its ends inwards, and not so near to them that an angle may stray over a whole turn. */
 static size_t choose(const struct geo_track *track, size_t n, uint64_t size, struct pair *ret)
 {
-	uint64_t first = (uint64_t)(APART * (double)size), room = (uint64_t)(REACH * (double)size) - first, step;
+	uint64_t first = (uint64_t)(GEO_SKEW * (double)size), room = (uint64_t)(REACH * (double)size) - first, step;
 	size_t usual = 0, m = 0, each;
 
 	for (size_t i = 0; i < n; i++) {
@@ -370,7 +367,7 @@ static bool are_most_borne_out(const struct found *f)
 
 	for (size_t i = 0; i < f->n; i++)
 		doubtful += f->track[i].is_doubtful;
-	return doubtful * AGAIN_MOST <= f->n;
+	return (double)(f->n - doubtful) >= GEO_MOST * (double)f->n;
 }
 
 /* again: it was looked at before. is_last: what was found is listed, also if it is not borne out. */

@@ -22,13 +22,8 @@
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
 #define LOOKS_MOST    9
-/* Of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less). */
-#define LOOKS_FROM   0.04
-#define LOOKS_WANTED 0.03 /* so far they may */
-/* Of a revolution: where looking again is cheap as well, that outvotes an answer that came late, and skews stand out
- * from each other. */
-#define LOOKS_CHEAP 0.02
-#define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
+#define LOOKS_FROM    0.04 /* of a revolution: so far differences may stray where another look is dear */
+#define MEDIAN_LOSS   1.25 /* a median strays more than a mean, by that */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -314,10 +309,11 @@ double geo_noise_left(unsigned looks)
 unsigned geo_looks(double near, double flush)
 {
 	/* Where all looks but the first take very many reads elsewhere before: most skews stand out. */
-	double wanted = flush > GEO_VERY_DEAR ? 2.0 * LOOKS_WANTED : LOOKS_WANTED;
+	double wanted = flush > GEO_VERY_DEAR ? GEO_SKEW : GEO_SKEW / 2.0;
 	unsigned looks = 1;
 
-	if (near <= (flush > GEO_DEAR ? LOOKS_FROM : LOOKS_CHEAP))
+	/* Where looking again is cheap, that outvotes an answer that came late, and skews stand out from each other. */
+	if (near <= (flush > GEO_DEAR ? LOOKS_FROM : GEO_SKEW / 3.0))
 		return looks;
 	while (looks < LOOKS_MOST && (near * geo_noise_left(looks) > wanted || (looks == 1 && flush <= GEO_DEAR)))
 		looks += 2;
@@ -333,7 +329,7 @@ void geo_set_looks(struct geo *g, unsigned looks)
 
 bool geo_look_more(struct geo *g)
 {
-	if (geo_near(g) <= LOOKS_WANTED || g->looks >= LOOKS_MOST)
+	if (geo_near(g) <= GEO_SKEW / 2.0 || g->looks >= LOOKS_MOST)
 		return false;
 	geo_set_looks(g, g->looks + 2);
 	geo_forget(g); /* of what was looked at less often */

@@ -22,7 +22,6 @@
 	64 /* that are kept, and beside them half as many that a whole band brought farther than others, which costs \
 	      more, however good they are */
 #define STEP 64 /* what a step of it takes beside, in slots */
-#define TAIL 32 /* tracks that the last band of a zone may lack at its end: spare ones */
 
 /* A way to read the sequence up to track t. */
 struct way {
@@ -239,7 +238,7 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 }
 
 /* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks
- * there. */
+ * there, as many as drives have surfaces at most. */
 static void go_without_tail(struct reading *q, const struct way *from)
 {
 	struct geo_order *o = q->p.o;
@@ -254,7 +253,7 @@ static void go_without_tail(struct reading *q, const struct way *from)
 		if (!geo_is_real_end(o, i))
 			continue;
 		seen++;
-		for (; tail <= TAIL && length <= band; length++, tail += heads)
+		for (; tail <= GEO_HEADS && length <= band; length++, tail += heads)
 			if (tail && length > 1)
 				(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
 	}

@@ -15,13 +15,9 @@
 #include "measure/geometry/layout.h"
 #include "measure/shared/arms.h"
 
-#define LOOKS_MOST 16 /* as pairs are all made by then that show something */
-/* Of the budget: a look that would end later leaves no time for what comes behind. */
-#define LOOKS_END     0.93
-#define LOOK_THOUGHTS 0.75 /* of all: accesses are weighed, */
-#define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
-#define SURE          8.0  /* of the log evidence: 1 in 3000 */
-#define LIKELY        6.0  /* 1 in 400 */
+#define LOOKS_MOST 16  /* as pairs are all made by then that show something */
+#define SURE       8.0 /* of the log evidence: 1 in 3000 */
+#define LIKELY     6.0 /* 1 in 400 */
 /* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
@@ -329,9 +325,9 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	int r = 0;
 
 	find_hypotheses(s);
-	geo_may_think(s->g, LOOK_THOUGHTS);
+	geo_may_think_on(s->g);
 	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) && !geo_has_thought_enough(s->g) &&
-	       geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, LOOKS_END - took)) {
+	       geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, GEO_LAST_AT - took)) {
 		double began = geo_done(s->g, 0.0);
 
 		r = look(s, err);
@@ -344,7 +340,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		            geo_is_over(s->g) ? "the run ended before" : "no known layout explains sizes and skews");
 		return 0;
 	}
-	geo_may_think(s->g, TELL_THOUGHTS);
+	geo_may_think_on(s->g);
 	ret->shape = s->h[0].shape;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;

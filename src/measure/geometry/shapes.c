@@ -14,12 +14,8 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define LENGTHS    8                     /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX  (LENGTHS * GEO_HEADS) /* all these and their parts */
-#define FEW_TRACKS 1500                  /* for a first look, and: */
-/* Of all; the second look is kept enough for each of the few that are left. */
-#define FIRST_THOUGHTS 0.35
-#define FIND_THOUGHTS  0.5
+#define LENGTHS   8                     /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX (LENGTHS * GEO_HEADS) /* all these and their parts */
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
 /* What else is odd of a sequence costs false layouts at times less than the true one. */
@@ -178,13 +174,13 @@ static bool is_idle(const struct ranking *s, const struct geo_candidate *c)
  * one is charged for more of the sequence than others are. */
 static uint64_t few_tracks(struct geo_order *o, uint64_t most)
 {
-	uint64_t few = FEW_TRACKS, runs = 0;
+	uint64_t few = GEO_SOME_TRACKS, runs = 0;
 
 	for (size_t i = 0; i < o->n && runs < FEW_RUNS; i++) {
 		runs += geo_is_real_end(o, i);
 		few = o->seg[i].track + o->seg[i].tracks;
 	}
-	few = runs < FEW_RUNS ? most : few < FEW_TRACKS ? FEW_TRACKS : few;
+	few = runs < FEW_RUNS ? most : few < GEO_SOME_TRACKS ? GEO_SOME_TRACKS : few;
 	return few < most ? few : most;
 }
 
@@ -234,9 +230,9 @@ static void find_candidates(struct ranking *s)
 	list_shapes(s, all, &n);
 	few = few_tracks(s->o, tracks);
 	changes = geo_order_changes(s->o, tracks) - geo_order_changes(s->o, few);
-	geo_may_think(s->g, FIRST_THOUGHTS);
+	geo_may_think_on(s->g);
 	n = look(s, all, n, few, INFINITY, few == tracks);
-	geo_may_think(s->g, FIND_THOUGHTS);
+	geo_may_think_on(s->g);
 	if (few < tracks)
 		(void)look(s, all, n < 6 * GEO_READINGS ? n : 6 * GEO_READINGS, tracks, GEO_UNORDERED * (double)changes,
 		           true);

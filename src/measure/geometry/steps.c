@@ -19,7 +19,6 @@
 #include "measure/geometry/walk.h"
 
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
-#define EDGES       24  /* of a survey of two or three tracks */
 #define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
 #define AGAIN_ALL   200 /* of the whole walk: where that many ends are none, going back does not end it */
 
@@ -269,8 +268,8 @@ static void take_for_stump(const struct geo_walk *w, struct geo_track *track)
 static int survey_here(struct geo_walk *w, struct err *err)
 {
 	struct geo *g = w->g;
-	struct geo_edge edge[EDGES];
-	struct geo_track track[EDGES];
+	struct geo_edge edge[GEO_JUMPS];
+	struct geo_track track[GEO_JUMPS];
 	double per_track = w->per_track;
 	uint64_t first = w->at;
 	size_t n, m;
@@ -283,7 +282,7 @@ static int survey_here(struct geo_walk *w, struct err *err)
 			break;
 		edge[0] = (struct geo_edge){ .first = first, .jump = NAN, .after = NAN, .before = NAN };
 		r = geo_survey(g, first, span < g->sectors - first ? span : g->sectors - first - 1, per_track, edge + 1,
-		               EDGES - 1, &n, err);
+		               GEO_JUMPS - 1, &n, err);
 		if (r < 0 || geo_is_over(g))
 			return r;
 		while (n && edge[1].first <= first) /* an edge at the very place is known */
