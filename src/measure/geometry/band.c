@@ -405,7 +405,7 @@ static bool is_aside(const struct geo_order *o, size_t i)
 	return behind < o->n && o->seg[before].size == o->seg[behind].size && seg->size < o->seg[behind].size;
 }
 
-bool geo_is_real_end(struct geo_order *o, size_t i)
+static bool is_real_end(const struct geo_order *o, size_t i)
 {
 	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
 	size_t k = i + 1;
@@ -417,36 +417,36 @@ bool geo_is_real_end(struct geo_order *o, size_t i)
 	return !is_aside(o, i) && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
 }
 
-size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
+size_t geo_next_end(const struct geo_order *o, size_t i, uint64_t *ret_end)
 {
-	uint64_t length = 0;
+	while (i < o->n && !is_real_end(o, i))
+		i++;
+	*ret_end = i < o->n ? o->seg[i].track + o->seg[i].tracks : o->tracks;
+	return i;
+}
+
+size_t geo_order_lengths(const struct geo_order *o, uint64_t *ret, size_t max)
+{
+	uint64_t last = 0, end;
 	size_t n = 0;
 
-	for (size_t i = 0; i < o->n && n < max; i++) {
-		length += o->seg[i].tracks;
-		if (!geo_is_real_end(o, i))
-			continue;
-		ret[n++] = length;
-		length = 0;
-	}
+	for (size_t i = 0; n < max && (i = geo_next_end(o, i, &end)) < o->n; i++, last = end)
+		ret[n++] = end - last;
 	return n;
 }
 
 size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
-	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
+	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg), from = i;
+	uint64_t end;
 
-	for (size_t seen = 0; i < p->o->n && seen < GEO_ENDS; i++) {
-		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
-
-		p->matched++;
-		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
-		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
-		if (!geo_is_real_end(p->o, i))
-			continue;
-		seen++;
-		p->matched += heads;
+	for (size_t seen = 0; seen < GEO_ENDS && (i = geo_next_end(p->o, i, &end)) < p->o->n; seen++, from = ++i) {
+		p->matched += i + 1 - from + heads;
+		for (; from <= i; from++)
+			left_out += isfinite(step) && p->o->seg[from].tracks == 1 &&
+			            geo_order_same(p->o, p->o->seg[from].jump, 2.0 * step);
+		end -= t;
 		for (uint64_t k = 1; k <= heads; k++)
 			for (uint64_t more = 0; more <= left_out; more++) { /* that many tracks are without data */
 				uint64_t m = (end + more) / k;

@@ -244,15 +244,12 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	struct geo_order *o = q->p.o;
 	uint64_t heads = q->p.shape->heads, band = q->p.shape->band;
 	size_t i = (size_t)(geo_order_at(o, from->t) - o->seg);
+	uint64_t end;
 	double ignore;
 
-	for (size_t seen = 0; i < o->n && seen < GEO_ENDS + heads; i++) {
-		uint64_t end = o->seg[i].track + o->seg[i].tracks - from->t, length = (end + heads - 1) / heads;
-		uint64_t tail = length * heads - end;
+	for (size_t seen = 0; seen < GEO_ENDS + heads && (i = geo_next_end(o, i, &end)) < o->n; seen++, i++) {
+		uint64_t length = (end - from->t + heads - 1) / heads, tail = length * heads - (end - from->t);
 
-		if (!geo_is_real_end(o, i))
-			continue;
-		seen++;
 		for (; tail <= GEO_HEADS && length <= band; length++, tail += heads)
 			if (tail && length > 1)
 				(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);

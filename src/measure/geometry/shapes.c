@@ -176,10 +176,8 @@ static uint64_t few_tracks(struct geo_order *o, uint64_t most)
 {
 	uint64_t few = GEO_SOME_TRACKS, runs = 0;
 
-	for (size_t i = 0; i < o->n && runs < FEW_RUNS; i++) {
-		runs += geo_is_real_end(o, i);
-		few = o->seg[i].track + o->seg[i].tracks;
-	}
+	for (size_t i = 0; runs < FEW_RUNS && (i = geo_next_end(o, i, &few)) < o->n; i++)
+		runs++;
 	few = runs < FEW_RUNS ? most : few < GEO_SOME_TRACKS ? GEO_SOME_TRACKS : few;
 	return few < most ? few : most;
 }
