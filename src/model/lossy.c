@@ -3,6 +3,7 @@
 #include "model/lossy.h"
 
 #include <math.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/without.h"
@@ -18,6 +19,8 @@
 #define MORE    0.2 /* readings that lose some times as much as others: ignorance */
 #define SUSPECT (-3.0 * LOSSY_SURE) /* log of the odds of what is worth a second look (a choice) */
 #define DISKS   10.0 /* of which one has such a part: 1 to 10 % are replaced in a year (Schroeder and Gibson 2007) */
+
+#define ANY SIZE_MAX /* way */
 
 /* Of readings wherever they lie: how many of them lose at each rate. */
 struct law {
@@ -52,6 +55,8 @@ static void learn(struct law *law, const struct lossy_at *v)
 {
 	double by_rate[RATES], all;
 
+	if (!(v->revs > 0.0))
+		return;
 	likely(v, by_rate);
 	all = by_law(law, by_rate);
 	for (size_t k = 0; k < RATES; k++)
@@ -283,12 +288,91 @@ size_t lossy_find(const struct lossy_at *v, size_t n, double least, double usual
 	return parts;
 }
 
+/* Is reading i inside, and was it read in this way? */
+static bool is_asked(const struct lossy_look *v, size_t n, size_t i, size_t way)
+{
+	return i < n && v[i].is_inside && (way == ANY || v[i].way == way);
+}
+
+/* The look that begins with reading i: what was read one after the other, or, in one way, the same bytes. No
+ * revolutions: it began before. */
+static struct lossy_at look_from(const struct lossy_look *v, size_t n, size_t i, size_t way)
+{
+	struct lossy_at look = { 0 };
+
+	for (size_t k = way == ANY ? i : 0; k < n; k++) {
+		bool is_part = way == ANY ? is_asked(v, n, k, way) : is_asked(v, n, k, way) && v[k].bytes == v[i].bytes;
+
+		if (way == ANY && !is_part)
+			break;
+		if (is_part && k < i)
+			return (struct lossy_at){ 0 };
+		look.lost += is_part ? v[k].at.lost : 0.0;
+		look.revs += is_part ? v[k].at.revs : 0.0;
+	}
+	return look;
+}
+
+/* Evidence by the looks that are asked, for each rate. */
+static void by_looks(const struct lossy_look *v, size_t n, size_t way, struct law law, double *ret)
+{
+	double by_rate[RATES];
+
+	for (size_t k = 0; k < RATES; k++)
+		ret[k] = 0.0;
+	for (size_t i = 0; i < n; i++) {
+		struct lossy_at look;
+
+		if (!is_asked(v, n, i, way) || (way == ANY && i && is_asked(v, n, i - 1, way)))
+			continue;
+		look = look_from(v, n, i, way);
+		evidence(&law, &look, false, by_rate);
+		for (size_t k = 0; k < RATES; k++)
+			ret[k] += by_rate[k];
+		learn(&law, &look); /* were it not of the place, the next would be as likely */
+	}
+}
+
+/* Log of the mean over all rates from the first on, of what they make likelier by this. */
+static double at_any_rate(const double *by_rate, size_t first)
+{
+	double sum = 0.0;
+
+	for (size_t k = first; k < RATES; k++)
+		sum += exp(by_rate[k]) / (double)(RATES - first);
+	return log(sum);
+}
+
+/* By all ways in which the part was read, but for the one that says most: that it loses at one rate in all of them. */
+static double by_ways(const struct lossy_look *v, size_t n, const struct law *usual, double least)
+{
+	double all[RATES] = { 0.0 }, most = -INFINITY;
+
+	for (size_t i = 0, j; i < n; i++) {
+		struct law law = *usual;
+		double own[RATES];
+
+		for (j = 0; j < i && !is_asked(v, n, j, v[i].way);)
+			j++;
+		if (!v[i].is_inside || j < i)
+			continue;
+		law.n = 1.0;
+		for (j = 0; j < n; j++)
+			if (v[j].way == v[i].way && !v[j].is_inside && !v[j].is_another)
+				learn(&law, &v[j].at);
+		by_looks(v, n, v[i].way, law, own);
+		for (size_t k = 0; k < RATES; k++)
+			all[k] += own[k];
+		most = fmax(most, at_any_rate(own, first_rate(usual, least)));
+	}
+	return isfinite(most) ? at_any_rate(all, first_rate(usual, least)) - most : 0.0;
+}
+
 struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least)
 {
 	cleanup_free bool *is_left_out = xcalloc(n + 1, sizeof(*is_left_out));
 	cleanup_free struct lossy_at *at = xcalloc(n + 1, sizeof(*at));
-	double by_rate[RATES], all[RATES] = { 0.0 }, most = -INFINITY;
-	struct lossy_at look = { 0 };
+	double all[RATES], most = -INFINITY;
 	size_t inside = 0, first;
 	struct law law;
 
@@ -299,36 +383,9 @@ struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least
 	}
 	law = law_of(at, n, is_left_out);
 	first = first_rate(&law, least);
-	for (size_t i = 0; i < n; i++) {
-		if (!v[i].is_inside)
-			continue;
-		look.lost += v[i].at.lost;
-		look.revs += v[i].at.revs;
-		if ((i + 1 < n && v[i + 1].is_inside) || !(look.revs > 0.0))
-			continue;
-		evidence(&law, &look, false, by_rate);
-		for (size_t k = 0; k < RATES; k++)
-			all[k] += by_rate[k];
-		learn(&law, &look); /* were it not of the place, the next would be as likely */
-		look = (struct lossy_at){ 0 };
-	}
+	by_looks(v, n, ANY, law, all);
 	for (size_t k = first; inside && k < RATES; k++)
 		most = fmax(most, all[k]);
-	return (struct lossy_odds){ most, most - choices((double)n, inside ? inside : 1, first) };
-}
-
-double lossy_alike(const struct lossy_at *a, const struct lossy_at *b)
-{
-	double by_a[RATES], by_b[RATES], sum_a = 0.0, sum_b = 0.0, both = 0.0;
-
-	if (!(a->revs > 0.0) || !(b->revs > 0.0))
-		return 0.0;
-	likely(a, by_a);
-	likely(b, by_b);
-	for (size_t k = 0; k < RATES; k++) {
-		sum_a += by_a[k];
-		sum_b += by_b[k];
-		both += by_a[k] * by_b[k];
-	}
-	return log(RATES * both / sum_a / sum_b);
+	return (struct lossy_odds){ most, most - choices((double)n, inside ? inside : 1, first),
+		                    by_ways(v, n, &law, least) };
 }

@@ -10,7 +10,10 @@
  * all readings (Jackson and others 2005).
  *
  * What was read at one time hangs together: readings inside a part one after the other in time are one look, so that
- * only other times decide whether it is the place that loses.
+ * only other times decide whether it is the place that loses. And so does what was read in one way: where requests of
+ * one size end on the tracks decides what a drive loses between them, all over a part and each time again. So each way
+ * has a law of its own, about which the law of the disk says as much as one reading (Ferguson 1973). The way in which a
+ * part loses most made it one, and says nothing else of it: the others must.
  */
 #pragma once
 
@@ -43,13 +46,14 @@ struct lossy_look { /* a reading, in order of time */
 	struct lossy_at at;
 	bool is_inside;  /* of the part that is asked about */
 	bool is_another; /* of another part, which says nothing of what is usual */
+	size_t way;      /* how it was read, as in requests of which size ... */
+	size_t bytes;    /* ... and which, for in one way these lose the same again */
 };
 
 struct lossy_odds {      /* logs */
 	double evidence; /* that the place loses, by all looks at it; ... */
 	double place;    /* ... with all the places where it might have been as likely before */
+	double way;      /* that it loses in whichever way it is read; 0: it was read in one */
 };
 
 struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
-/* Log of the odds that both lose at one rate, and not each at its own; 0: one of them says nothing. */
-double lossy_alike(const struct lossy_at *a, const struct lossy_at *b);

@@ -200,32 +200,30 @@ TEST(spells_make_no_place_slow)
 	assert_true(found >= runs * 95 / 100);
 }
 
-/* Revolutions lost at that rate in so many. */
-static struct lossy_at lose(struct rng *rng, double rate, double revs)
+/* A place that lost in each of three passes, read again in two other ways, between readings beside it. It loses as
+ * often in these ways, too, or in neither; and what lies beside it loses there, or does not. */
+static double way_at(double inside, double beside, size_t looks)
 {
-	struct lossy_at ret = { 0.0, revs };
+	struct lossy_look v[64 * 3 + 32];
+	size_t n = 0;
 
-	for (double at = rng_exp(rng, 1.0 / rate); at < revs; at += rng_exp(rng, 1.0 / rate))
-		ret.lost++;
-	return ret;
+	for (size_t i = 0; i < (size_t)64 * 3; i++)
+		v[n++] = (struct lossy_look){ .at = { i % 64 == 20 ? 5.0 : 0.0, 20.0 },
+			                      .is_inside = i % 64 == 20,
+			                      .bytes = i };
+	for (size_t i = 0; i < looks; i++) {
+		v[n++] = (struct lossy_look){ .at = { beside, 20.0 }, .way = 1 + i % 2 };
+		v[n++] = (struct lossy_look){ .at = { inside, 20.0 }, .is_inside = true, .way = 1 + i % 2, .bytes = n };
+	}
+	return lossy_place(v, n, LEAST).way;
 }
 
-TEST(readings_of_one_rate_are_alike_and_of_others_not)
+TEST(what_loses_is_the_place_where_it_does_in_each_way_and_what_lies_beside_it_does_not)
 {
-	size_t same = 0, other = 0;
-	struct rng rng;
-
-	rng_init(&rng, 3, 5);
-	for (uint64_t i = 0; i < SEEDS; i++) {
-		double rate = 0.2 * pow(10.0, rng_double(&rng));
-		struct lossy_at before = lose(&rng, rate, 20.0), again = lose(&rng, rate, 16.0),
-				apart = lose(&rng, rate / 8.0, 16.0);
-
-		same += lossy_alike(&before, &again) > 0.0;
-		other += lossy_alike(&before, &apart) < 0.0;
-	}
-	print_message("%zu alike, %zu not, of %d\n", same, other, (int)SEEDS);
-	assert_true(same >= SEEDS * 90 / 100);
-	assert_true(other >= SEEDS * 80 / 100);
-	assert_true(lossy_alike(&(struct lossy_at){ 3.0, 20.0 }, &(struct lossy_at){ 0.0, 0.0 }) == 0.0);
+	assert_true(way_at(5.0, 0.0, 0) == 0.0);
+	assert_true(way_at(5.0, 0.0, 2) > LOSSY_SURE);
+	assert_true(way_at(5.0, 0.0, 8) > way_at(5.0, 0.0, 2));
+	assert_true(way_at(5.0, 5.0, 8) < LOSSY_SURE);
+	assert_true(way_at(0.0, 0.0, 2) < 0.0);
+	assert_true(way_at(0.0, 5.0, 4) < -LOSSY_SURE);
 }

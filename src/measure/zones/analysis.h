@@ -243,7 +243,14 @@ struct zone_stretches {
 void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
                          struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
-bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
+static inline bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].kind != STRETCH_DEVICE && position >= st->v[i].first && position <= st->v[i].last)
+			return true;
+	return false;
+}
+
 /* Where rates begin anew, as of another device; INFINITY: nowhere. */
 static inline double zone_begins_anew(const struct zone_stretches *st)
 {

@@ -50,7 +50,7 @@ static size_t position_of(const struct zone_samples *samples, const struct zone_
 static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_stretches *st)
 {
 	return s->is_good && !s->is_burst && (!s->is_disturbed || WITHOUT("disturbed")) && s->kind != SAMPLE_PROBE &&
-	       !zone_is_at_interface(st, position);
+	       !zone_is_in_stretch(st, position);
 }
 
 /* Of the same bytes what was read first comes first. */
@@ -77,6 +77,29 @@ static struct lossy_at lost_in(const struct zone_sample *s, double behind, const
 	if ((s->elapsed_ns - visible - least) / s->moved_bytes * request >= ZONE_REQUEST_REVS * rev_ns)
 		return (struct lossy_at){ (s->elapsed_ns - least) / rev_ns, least / rev_ns };
 	return (struct lossy_at){ s->lost.waits, (s->elapsed_ns - visible) / rev_ns };
+}
+
+/*
+ * Of bytes that were read again: beyond what they take without what was lost at first, since what each request loses
+ * shows in no wait. A quarter that is faster than the media came out of the drive's buffer, where bytes are that were
+ * read before.
+ */
+static struct lossy_at lost_again(const struct zone_sample *s, const struct zone_sample *of, const struct lossy_at *at,
+                                  double rev_ns)
+{
+	double healthy = at->revs * rev_ns / of->moved_bytes, turns = s->moved_bytes / ZONE_PARTS / rev_ns;
+	struct lossy_at ret = { 0 };
+
+	for (size_t i = 0; i < ZONE_PARTS; i++) {
+		if (!(s->part_ns_per_byte[i] >= healthy * exp(-ZONE_DENSITY_MAX)))
+			continue;
+		ret.revs += healthy * turns;
+		ret.lost += (s->part_ns_per_byte[i] - healthy) * turns;
+	}
+	ret.lost = fmax(ret.lost, 0.0);
+	if (of->elapsed_ns > at->revs * rev_ns) /* in waits of as many revolutions as at first */
+		ret.lost *= at->lost * rev_ns / (of->elapsed_ns - at->revs * rev_ns);
+	return ret;
 }
 
 /* Level of the samples of [first, end) from `from` on, upwards or downwards, that are BORDER_REVS, with a revolution
@@ -118,68 +141,93 @@ static bool fill_levels(const struct series *v, const struct lossy_part *part, s
 	       (WITHOUT("beside") || !(ret->y - beside < STEP_PART * (ret->y - ret->expected_y)));
 }
 
-/* ---- place, time or way ---- */
-
-/* What it took beyond what its bytes take in a healthy place, since what each request loses shows in no wait. A quarter
- * that is faster than the media came out of the drive's buffer, where bytes are that were read before. */
-static void add_longer(struct lossy_at *to, const struct zone_sample *s, const struct zone_slow *slow, double rev_ns)
-{
-	double healthy = exp(slow->expected_y), turns = s->moved_bytes / ZONE_PARTS / rev_ns;
-
-	for (size_t i = 0; i < ZONE_PARTS; i++) {
-		if (!(s->part_ns_per_byte[i] >= healthy * exp(-ZONE_DENSITY_MAX)))
-			continue;
-		to->revs += healthy * turns;
-		to->lost += fmax(s->part_ns_per_byte[i] - healthy, 0.0) * turns;
-	}
-}
-
-/*
- * The media lose as much in requests of any size, and the way to the disk does not. Log of the odds that bytes of a
- * region that were read again lost as often as before, in smaller requests or in larger ones: whichever says less.
- */
-static double ask_requests(const struct series *v, const struct zone_slow *slow, size_t *ret_checks)
-{
-	struct lossy_at before[2] = { 0 }, again[2] = { 0 };
-
-	*ret_checks = 0;
-	for (size_t i = 0; i < v->samples->n; i++) {
-		const struct zone_sample *s = &v->samples->v[i], *of;
-		size_t is_larger;
-
-		if (s->kind != SAMPLE_CHECK || !(v->each[i].revs > 0.0) || !zone_slow_has(slow, s))
-			continue;
-		of = &v->samples->v[s->check_of];
-		is_larger = s->request_bytes > of->request_bytes;
-		add_longer(&before[is_larger], of, slow, v->rev_ns);
-		add_longer(&again[is_larger], s, slow, v->rev_ns);
-		(*ret_checks)++;
-	}
-	return fmin(lossy_alike(&before[0], &again[0]), lossy_alike(&before[1], &again[1]));
-}
-
-/* Is it the place, by all times when it was read? Fills what follows from it. */
+/* Is it the place, by all times when it was read and in requests of each size? Fills what follows from it. */
 static void ask_place(const struct series *v, const struct zone_slows *all, struct zone_slow *slow)
 {
 	cleanup_free struct lossy_look *look = xcalloc(v->samples->n + 1, sizeof(*look));
 	struct lossy_odds odds;
-	double alike;
-	size_t n = 0, checks;
+	size_t n = 0, checks = 0;
 
 	for (size_t i = 0; i < v->samples->n; i++) {
 		const struct zone_sample *s = &v->samples->v[i];
+		bool is_check = s->kind == SAMPLE_CHECK, is_inside = zone_slow_has(slow, s);
 
-		if (v->each[i].revs > 0.0)
-			look[n++] = (struct lossy_look){ v->each[i], zone_slow_has(slow, s),
-				                         zone_touches_slow(all, s, s->kind != SAMPLE_CHECK) };
+		if (!(v->each[i].revs > 0.0))
+			continue;
+		look[n++] =
+			(struct lossy_look){ v->each[i], is_inside, zone_touches_slow(all, s, !is_check),
+			                     (size_t)ilogb(fmax(s->request_bytes, 1.0)), is_check ? s->check_of : i };
+		checks += is_check && is_inside;
 	}
 	odds = lossy_place(look, n, WAITS_SLOW);
-	alike = ask_requests(v, slow, &checks);
-	slow->is_refuted = odds.evidence < 0.0 || alike < 0.0;
-	slow->is_confirmed = odds.place > LOSSY_SURE && checks >= v->l->looks && !slow->is_refuted;
+	slow->is_refuted = odds.evidence < 0.0 || odds.way < -LOSSY_SURE;
+	slow->is_confirmed = odds.place > LOSSY_SURE && checks >= v->l->looks &&
+	                     (odds.way > LOSSY_SURE || !v->l->looks) && !slow->is_refuted;
 }
 
 /* ---- regions ---- */
+
+/*
+ * How many quarters of a sample lie before the edge of a region. That is behind them, or in the gap before the sample,
+ * where each byte may be the first. is_last: after it, counted from the sample's end.
+ */
+static size_t parts_outside(const struct series *v, size_t i, const struct zone_slow *slow, bool is_last)
+{
+	const struct zone_sample *s = v->s[i];
+	double healthy = exp(slow->expected_y), turns = s->moved_bytes / ZONE_PARTS / v->rev_ns, odds = 0.0;
+	double rate = exp(slow->y - slow->expected_y) - 1.0;
+	double before = (double)s->from_bytes - (double)(i ? v->s[i - 1]->end_bytes : v->l->first_bytes);
+	double behind = (double)(i + 1 < v->n ? v->s[i + 1]->from_bytes : v->l->end_bytes) - (double)s->end_bytes;
+	double best = log(fmax((is_last ? behind : before) / s->moved_bytes * ZONE_PARTS, 1.0));
+	size_t ret = 0;
+
+	for (size_t n = 1; n < ZONE_PARTS; n++) {
+		double lost = s->part_ns_per_byte[is_last ? ZONE_PARTS - n : n - 1] - healthy;
+
+		odds += ((rate - WAITS_SLOW) * healthy - fmax(lost, 0.0) * log(rate / WAITS_SLOW)) * turns;
+		if (odds > best) {
+			best = odds;
+			ret = n;
+		}
+	}
+	return ret;
+}
+
+/* Level of samples [a, b) without as many quarters at both ends. Those that the edges lie in are left out as well where
+ * others are left: it is not known what lies between samples. */
+static double level_within(const struct series *v, size_t a, size_t b, size_t before, size_t behind)
+{
+	double ns = 0.0, bytes = 0.0;
+
+	for (size_t mixed = b - a > 1 ? 2 : 1; mixed-- > 0 && !(bytes > 0.0);) {
+		for (size_t i = a; i < b; i++) {
+			size_t first = i == a && before ? before + mixed : 0;
+			size_t left = i + 1 == b && behind ? behind + mixed : 0;
+
+			for (size_t k = first; k + left < ZONE_PARTS; k++) {
+				ns += v->s[i]->part_ns_per_byte[k] * v->s[i]->moved_bytes / ZONE_PARTS;
+				bytes += v->s[i]->moved_bytes / ZONE_PARTS;
+			}
+		}
+	}
+	return log(ns / bytes);
+}
+
+/* Leaves out what its first sample and its last read outside. */
+static void trim(const struct series *v, size_t a, size_t b, struct zone_slow *slow)
+{
+	const struct zone_sample *first = v->s[a], *last = v->s[b - 1];
+	size_t before = 0, behind = 0;
+
+	for (int round = 0; round < ROUNDS; round++) { /* for what lies outside makes it faster */
+		before = parts_outside(v, a, slow, false);
+		behind = parts_outside(v, b - 1, slow, true);
+		if ((before || behind) && isfinite(level_within(v, a, b, before, behind)))
+			slow->y = level_within(v, a, b, before, behind);
+	}
+	slow->first_bytes += before * (first->end_bytes - first->from_bytes) / ZONE_PARTS;
+	slow->end_bytes -= behind * (last->end_bytes - last->from_bytes) / ZONE_PARTS;
+}
 
 /* Of samples [a, b), of the part. false: it is none. */
 static bool fill_region(const struct series *v, const struct lossy_part *part, size_t a, size_t b,
@@ -202,6 +250,7 @@ static bool fill_region(const struct series *v, const struct lossy_part *part, s
 	}
 	if (slow.first == ZONE_NONE || lost < LOST_LEAST || !fill_levels(v, part, a, b, &slow))
 		return false;
+	trim(v, a, b, &slow);
 	if (v->l->npositions < ZONE_BESIDE && slow.first != slow.last) /* few say nothing of what lies between */
 		return false;
 	*ret = slow;
@@ -277,8 +326,13 @@ void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, 
 			behind = fmin(behind, s[i]->ns_per_byte);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (s[i]->kind == SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
+		if (s[i]->kind == SAMPLE_CHECK) { /* the same bytes lose the same again: no more of them do */
+			const struct zone_sample *of = &samples->v[s[i]->check_of];
+
+			if (s[i]->request_bytes > of->request_bytes)
+				each[s[i] - samples->v] = lost_again(s[i], of, &each[of - samples->v], v.rev_ns);
 			continue;
+		}
 		s[v.n] = s[i];
 		at[v.n] = each[s[i] - samples->v];
 		revs[v.n] = at[v.n].revs;

@@ -265,14 +265,6 @@ void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *
 	places_done(&s);
 }
 
-bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].kind != STRETCH_DEVICE && position >= st->v[i].first && position <= st->v[i].last)
-			return true;
-	return false;
-}
-
 /* Mean level of the places beside p, of samples of the other length; NaN: there are none. */
 static double beside_of(const struct zone_layout *l, const struct zone_levels *lv, size_t p)
 {
