@@ -149,22 +149,26 @@ static void add(struct zone_stretches *to, const struct places *s, size_t a, siz
 		to->v[to->n++] = st;
 }
 
-/* What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media.
- */
+/* Places without a step between them, of which most come at once, are not stored, where they are faster than the media
+ * beside them as well. What is left of s are media. */
 static void find_at_once(struct places *s, double least, struct zone_stretches *ret)
 {
 	size_t kept = 0;
 
 	for (size_t a = 0, b; a < s->n; a = b + 1) {
+		size_t at_once = s->is_at_once[a];
 		double beside;
 
-		for (b = a; s->is_at_once[a] && b + 1 < s->n && s->is_at_once[b + 1];)
-			b++;
-		if (a == 0 && b + 1 == s->n)
+		for (b = a; b + 1 < s->n && fabs(s->y[b + 1] - s->y[b]) < least; b++)
+			at_once += s->is_at_once[b + 1];
+		if (at_once == s->n)
 			return;
 		beside = fmin(a ? s->y[a - 1] : (double)INFINITY, b + 1 < s->n ? s->y[b + 1] : (double)INFINITY);
-		if (s->is_at_once[a] && beside - mean_of(s, a, b) >= least)
-			add(ret, s, a, b, STRETCH_FAST, beside);
+		if (2 * at_once <= b - a + 1 || !(beside - mean_of(s, a, b) >= least) || isinf(beside))
+			continue;
+		add(ret, s, a, b, STRETCH_FAST, beside);
+		for (size_t i = a; i <= b; i++)
+			s->is_at_once[i] = true;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->is_at_once[i])
