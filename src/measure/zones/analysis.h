@@ -2,8 +2,8 @@
 /*
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
- * the levels of the positions; regime.c: a step in time, bursts; mean.c: samples by place, and the mean of the surface;
- * bands.c: recording zones; slow.c: slow regions; stretches.c: what is not the media of one disk.
+ * the levels of the positions; regime.c: a step in time, bursts; bands.c: samples by place, recording zones, and the
+ * mean of the surface; slow.c: slow regions; stretches.c: what is not the media of one disk.
  */
 #pragma once
 
@@ -141,27 +141,10 @@ void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l,
 bool zone_is_in_bursts(const struct zone_samples *samples, size_t npositions, double *ret_burst, double *ret_lasting,
                        size_t *ret_n);
 
-/* ---- mean.c ---- */
+/* ---- bands.c ---- */
 
 struct zone_slows;
 struct zone_stretches;
-struct zone_bands;
-
-struct zone_at { /* a sample in order of place */
-	double from, end, mid, y, sigma;
-	double at_s;
-	size_t position; /* ZONE_NONE: none, or on an edge */
-};
-
-/* Samples by place, without slow regions and what is not the medium (both NULL: all); free it. */
-struct zone_at *zone_in_order(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
-                              const struct zone_stretches *st, size_t *ret_n);
-/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
- * not cover it. */
-bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_bands *bands,
-               const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
-
-/* ---- bands.c ---- */
 
 struct zone_band { /* a recording zone as far as the samples show */
 	uint64_t first_bytes, end_bytes;
@@ -182,6 +165,11 @@ struct zone_bands {
  */
 void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
                      const struct zone_stretches *st, struct zone_bands *ret);
+
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
+ * not cover it. */
+bool zone_mean(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_bands *bands,
+               const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
 
 /* ---- slow.c ---- */
 
@@ -258,14 +246,6 @@ static inline double zone_begins_anew(const struct zone_stretches *st)
 		if (st->v[i].kind == STRETCH_DEVICE)
 			return (double)st->v[i].first_bytes;
 	return (double)INFINITY;
-}
-/* Is it in one that no media take part in? */
-static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].kind == STRETCH_FAST && position >= st->v[i].first && position <= st->v[i].last)
-			return true;
-	return false;
 }
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter zones` share that have the run. zones.c: options and the run; plan.c: where to read and
- * how much; sample.c: one sample; fine.c: the size of its requests; outlast.c: writing behind a cache; interface.c:
- * what the drive holds; arms.c: several arms at once; visit.c: the first sample, and one of a place; looks.c: second
- * looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say; extent.c:
+ * how much; sample.c: one sample; fine.c: the size of its requests, and what the drive holds; outlast.c: writing behind
+ * a cache; arms.c: several arms at once; visit.c: the first sample, one of a place, and second looks;
+ * faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say; extent.c:
  * how much was read, and the least time by physics; report.c: tables and figures; kept.c: samples in the document.
  */
 #pragma once
@@ -72,19 +72,11 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
  */
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 
-/* ---- interface.c ---- */
-
-/*
- * Reads the same bytes at `at` again and again, large and a part of that at a time, and fills byte_ns and request_ns of
- * t; NaN where nothing could be found out. 0; negative errno.
- */
-int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
-                          struct err *err);
-/* The same in the largest requests that usual buffers hold, and fills t->layout.interface_bytes_per_s as well. */
-int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
-
 /* ---- fine.c ---- */
 
+/* Reads the same bytes at `at` again and again, and fills byte_ns, request_ns and layout.interface_bytes_per_s; NaN
+ * where nothing could be found out. 0; negative errno. */
+int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 /* After the probe, which was at at_bytes: may smaller requests do? 0; negative errno. */
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 /* In the first pass, before a sample: its requests. */
@@ -169,13 +161,9 @@ size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint3
  * nothing could be found out; negative errno. */
 int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
 
-/* ---- looks.c ---- */
-
 /* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative
  * errno. */
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err);
-
-/* ---- journal.c ---- */
 
 /* Opens the journals of all targets and finishes what an earlier run left; makes the chunk. 0 or negative errno and a
  * sentence. */
