@@ -8,22 +8,19 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/measures.h"
 
 #define NAMES_MAX 64
 
-/* All names that can follow `platter`. */
+/* All names that can follow `platter`; the texts stay. */
 static size_t all_names(const char **names)
 {
+	struct command c;
 	size_t n = 0;
 
-	for (size_t i = 0; measures[i] && n < NAMES_MAX; i++)
-		names[n++] = measures[i]->name;
-	for (size_t i = 0; commands[i] && n < NAMES_MAX; i++)
-		names[n++] = commands[i]->name;
-	if (n < NAMES_MAX)
-		names[n++] = "help";
-	return n;
+	for (; cli_command(n, &c) && n + 1 < NAMES_MAX; n++)
+		names[n] = c.name;
+	names[n] = "help";
+	return n + 1;
 }
 
 static int unknown_command(const char *word, struct err *err)
@@ -51,13 +48,10 @@ static int unknown_command(const char *word, struct err *err)
 /* `platter help`, `platter help CMD` */
 static int run_help(const struct env *env, int argc, char **argv, struct err *err)
 {
-	const struct measure *m = argc > 2 ? measure_find(argv[2]) : NULL;
-	const struct command *c = argc > 2 ? cli_find_command(argv[2]) : NULL;
+	struct command c;
 
-	if (m)
-		cli_help_measure(env, env->out, m, false);
-	else if (c)
-		cli_help_command(env->out, c);
+	if (argc > 2 && cli_find_command(argv[2], &c))
+		cli_help(env, env->out, &c, false);
 	else if (argc > 2 && strcmp(argv[2], "help") != 0 && argv[2][0] != '-')
 		return unknown_command(argv[2], err);
 	else
@@ -79,7 +73,7 @@ static int run_parsed(const struct env *env, const struct command *c, const stru
 	int r;
 
 	if (view->help)
-		cli_help_command(env->out, c);
+		cli_help(env, env->out, c, false);
 	else if (view->version)
 		fputs("platter " PLATTER_VERSION "\n", env->out);
 	if (view->help || view->version)
@@ -107,8 +101,7 @@ static int run_command(const struct env *env, const struct command *c, int argc,
 static int dispatch(const struct env *env, int argc, char **argv, const char **ret_name, struct err *err)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
-	const struct measure *m;
-	const struct command *c;
+	struct command c;
 
 	if (!word) {
 		cli_help_short(env->out);
@@ -124,14 +117,12 @@ static int dispatch(const struct env *env, int argc, char **argv, const char **r
 		return cli_describe(env, env->out);
 	if (!strcmp(word, "--complete"))
 		return cli_complete(env, env->out, argc - 2, argv + 2);
-	m = measure_find(word);
-	if (m)
-		return run_measure(env, m, argc, argv);
-	c = cli_find_command(word);
-	if (!c)
+	if (!cli_find_command(word, &c))
 		return unknown_command(word, err);
-	*ret_name = c->name;
-	return run_command(env, c, argc - 1, argv + 1, err);
+	if (c.measure)
+		return run_measure(env, c.measure, argc, argv);
+	*ret_name = c.name;
+	return run_command(env, &c, argc - 1, argv + 1, err);
 }
 
 int cli_main(const struct env *env, int argc, char **argv)

@@ -50,28 +50,29 @@ struct view_params {
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 extern const struct opt view_opts[];
 
-/* A command that works on documents and opens no device: `report`, `compare`. Measurements are in measures[]. */
+/* What can follow `platter`: a measurement, or a command that works on documents and opens no device. */
 struct command {
-	const char *name, *help; /* help: lower case, no full stop */
-	const char *group;       /* heading in `platter --help` */
-	const char *operands;    /* synopsis: "RESULT..." */
+	const char *name, *help;       /* help: lower case, no full stop */
+	const char *group;             /* heading in `platter --help` */
+	const char *operands;          /* synopsis: "RESULT..." */
+	const struct opt *opts;        /* its own, besides view_opts */
+	const struct measure *measure; /* or NULL, and all below: */
 	unsigned min_operands, max_operands;
-	const struct opt *opts; /* its own, besides view_opts */
 	size_t params_size;
 	/* Returns the exit status, or a negative errno and a sentence (-EINVAL: usage). */
 	int (*run)(const struct env *env, const struct view_params *view, const void *params,
 	           const char *const *operands, size_t n, struct err *err);
 };
-extern const struct command *const commands[];               /* NULL-terminated; in commands.c */
 extern const struct command report_command, compare_command; /* report_cmd.c */
 
-/* NULL: there is none. */
-const struct command *cli_find_command(const char *name);
+/* commands.c: the i-th of all; false: there are no more. The one of that name; false: there is none. */
+bool cli_command(size_t i, struct command *ret);
+bool cli_find_command(const char *name, struct command *ret);
 /* help.c */
 void cli_help_short(FILE *out); /* what one can do, in ten lines */
 void cli_help_all(FILE *out);
-void cli_help_measure(const struct env *env, FILE *out, const struct measure *m, bool is_all);
-void cli_help_command(FILE *out, const struct command *c);
+/* is_all: of a measurement with the options that all have. */
+void cli_help(const struct env *env, FILE *out, const struct command *c, bool is_all);
 
 /* ---- again.c ---- */
 

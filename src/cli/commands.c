@@ -2,7 +2,9 @@
 /* What can follow `platter`, and what its exit status can be. */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/cli.h"
+#include "measure/measures.h"
 
 const struct exit_code_info exit_codes[] = {
 	{ EXIT_DONE, "done", "done" },
@@ -16,16 +18,30 @@ const struct exit_code_info exit_codes[] = {
 	{ 0, NULL, NULL },
 };
 
-const struct command *const commands[] = {
-	&report_command,
-	&compare_command,
-	NULL,
-};
+static const struct command *const of_documents[] = { &report_command, &compare_command };
 
-const struct command *cli_find_command(const char *name)
+bool cli_command(size_t i, struct command *ret)
 {
-	for (size_t i = 0; commands[i]; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
+	size_t n = 0;
+
+	while (measures[n])
+		n++;
+	if (i < n)
+		*ret = (struct command){ .name = measures[i]->name,
+			                 .help = measures[i]->help,
+			                 .group = measures[i]->group,
+			                 .operands = measures[i]->targets,
+			                 .opts = measures[i]->opts,
+			                 .measure = measures[i] };
+	else if (i - n < ARRAY_LEN(of_documents))
+		*ret = *of_documents[i - n];
+	return i < n + ARRAY_LEN(of_documents);
+}
+
+bool cli_find_command(const char *name, struct command *ret)
+{
+	for (size_t i = 0; cli_command(i, ret); i++)
+		if (strcmp(ret->name, name) == 0)
+			return true;
+	return false;
 }

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "measure/measures.h"
 
 struct completion {
 	FILE *out;
@@ -73,10 +72,10 @@ static void offer_options(const struct completion *c, const struct opt *const *t
 
 static void offer_commands(const struct completion *c)
 {
-	for (size_t i = 0; measures[i]; i++)
-		offer(c, measures[i]->help, "%s", measures[i]->name);
-	for (size_t i = 0; commands[i]; i++)
-		offer(c, commands[i]->help, "%s", commands[i]->name);
+	struct command one;
+
+	for (size_t i = 0; cli_command(i, &one); i++)
+		offer(c, one.help, "%s", one.name);
 	offer(c, "show the help of a command", "help");
 	if (c->word[0] == '-') {
 		offer(c, "show the commands", "--help");
@@ -88,20 +87,20 @@ int cli_complete(const struct env *env, FILE *out, int argc, char **argv)
 {
 	const char *word = argc > 0 ? argv[argc - 1] : "", *before = argc > 2 ? argv[argc - 2] : "";
 	const struct completion c = { out, word };
-	const struct measure *m = argc > 1 ? measure_find(argv[0]) : NULL;
-	const struct command *doc = argc > 1 ? cli_find_command(argv[0]) : NULL;
+	struct command of = { 0 };
+	bool is_known = argc > 1 && cli_find_command(argv[0], &of);
 	struct common_table common;
-	const struct opt *tables[] = { m ? m->opts : doc ? doc->opts : NULL, view_opts, m ? common.opts : NULL };
+	const struct opt *tables[] = { of.opts, view_opts, of.measure ? common.opts : NULL };
 	const char *equals = strchr(word, '=');
 	char prefix[64] = "";
 	const struct opt *o;
 
-	common_table_init(&common, env, m);
+	common_table_init(&common, env, of.measure);
 	if (argc <= 1 || (argc == 2 && !strcmp(argv[0], "help"))) {
 		offer_commands(&c);
 		return 0;
 	}
-	if (!m && !doc)
+	if (!is_known)
 		return 0;
 	if (!strncmp(word, "--", 2) && equals) {
 		o = find(tables, ARRAY_LEN(tables), word + 2, (size_t)(equals - word - 2));
@@ -117,6 +116,6 @@ int cli_complete(const struct env *env, FILE *out, int argc, char **argv)
 	else if (word[0] == '-')
 		offer_options(&c, tables, ARRAY_LEN(tables));
 	else
-		offer_by_kind(&c, m ? m->targets : doc->operands);
+		offer_by_kind(&c, of.operands);
 	return 0;
 }

@@ -5,7 +5,6 @@
 
 #include "base/opt_help.h"
 #include "cli/cli.h"
-#include "measure/measures.h"
 
 static const char *const type_names[] = {
 	[OPT_TYPE_FLAG] = "flag",   [OPT_TYPE_U64] = "number", [OPT_TYPE_F64] = "number",    [OPT_TYPE_RATIO] = "ratio",
@@ -71,14 +70,14 @@ static json_t *describe_table(const struct measure_table *t)
 	return j;
 }
 
-static json_t *describe_one(const struct command *c, const char *kind, const struct measure_table *tables)
+static json_t *describe_one(const struct command *c)
 {
 	json_t *j = json_object(), *list = json_array();
 
-	for (const struct measure_table *t = tables; t && t->name; t++)
+	for (const struct measure_table *t = c->measure ? c->measure->tables : NULL; t && t->name; t++)
 		(void)json_array_append_new(list, describe_table(t)); /* as in set() */
 	set(j, "name", json_string(c->name));
-	set(j, "kind", json_string(kind));
+	set(j, "kind", json_string(c->measure ? "measurement" : "document"));
 	set(j, "help", json_string(c->help));
 	set(j, "group", json_string(c->group));
 	set(j, "operands", text_or_null(c->operands));
@@ -91,15 +90,11 @@ int cli_describe(const struct env *env, FILE *out)
 {
 	json_t *j = json_object(), *list = json_array(), *codes = json_array();
 	struct common_table common;
+	struct command c;
 
 	common_table_init(&common, env, NULL);
-	for (const struct measure *const *m = measures; *m; m++) {
-		const struct command c = { (*m)->name, (*m)->help, (*m)->group, (*m)->targets, .opts = (*m)->opts };
-
-		(void)json_array_append_new(list, describe_one(&c, "measurement", (*m)->tables)); /* as in set() */
-	}
-	for (size_t i = 0; commands[i]; i++)
-		(void)json_array_append_new(list, describe_one(commands[i], "document", NULL)); /* as in set() */
+	for (size_t i = 0; cli_command(i, &c); i++)
+		(void)json_array_append_new(list, describe_one(&c)); /* as in set() */
 	for (const struct exit_code_info *e = exit_codes; e->name; e++)
 		(void)json_array_append_new(codes, json_pack("{s:i, s:s, s:s}", "code", e->code, "name", e->name,
 		                                             "help", e->help)); /* as in set() */

@@ -5,15 +5,6 @@
 
 #include "base/opt_help.h"
 #include "cli/cli.h"
-#include "measure/measures.h"
-
-static bool is_first_of_group(size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (!strcmp(measures[k]->group, measures[i]->group))
-			return false;
-	return true;
-}
 
 static void help_line(FILE *out, const char *name, const char *help)
 {
@@ -36,23 +27,20 @@ void cli_help_short(FILE *out)
 
 void cli_help_all(FILE *out)
 {
-	const char *group = NULL;
+	struct command c, other;
 
 	fputs("Usage: platter COMMAND [OPTION...] TARGET...\n\nMeasure what a disk itself does, and what the page cache adds.\n",
 	      out);
-	for (size_t i = 0; measures[i]; i++) {
-		if (!is_first_of_group(i))
-			continue;
-		fprintf(out, "\n%s:\n", measures[i]->group);
-		for (size_t k = i; measures[k]; k++)
-			if (!strcmp(measures[k]->group, measures[i]->group))
-				help_line(out, measures[k]->name, measures[k]->help);
-	}
-	for (size_t i = 0; commands[i]; i++) {
-		if (!group || strcmp(group, commands[i]->group) != 0)
-			fprintf(out, "\n%s:\n", commands[i]->group);
-		group = commands[i]->group;
-		help_line(out, commands[i]->name, commands[i]->help);
+	for (size_t i = 0; cli_command(i, &c); i++) {
+		bool is_first = true; /* of its group, which follow it */
+
+		for (size_t k = 0; k < i && is_first && cli_command(k, &other); k++)
+			is_first = strcmp(other.group, c.group) != 0;
+		if (is_first)
+			fprintf(out, "\n%s:\n", c.group);
+		for (size_t k = i; is_first && cli_command(k, &other); k++)
+			if (strcmp(other.group, c.group) == 0)
+				help_line(out, other.name, other.help);
 	}
 	fputs("\nOptions:\n", out);
 	help_line(out, "-h, --help", "show this text, or that of a command");
@@ -96,12 +84,18 @@ static void leave_consent_out(struct opt *opts)
 	*to = (struct opt)OPT_END;
 }
 
-void cli_help_measure(const struct env *env, FILE *out, const struct measure *m, bool is_all)
+void cli_help(const struct env *env, FILE *out, const struct command *c, bool is_all)
 {
+	const struct measure *m = c->measure;
 	struct common_table table;
 
-	help_head(out, m->name, m->targets, m->help);
-	help_options(out, "Options", m->opts);
+	help_head(out, c->name, c->operands, c->help);
+	help_options(out, "Options", c->opts);
+	if (!m) {
+		help_options(out, "Common options", view_opts);
+		fprintf(out, "\nMore: platter-%s(8).\n", c->name);
+		return;
+	}
 	if (is_all) {
 		common_table_init(&table, env, m);
 		if (!writes(m))
@@ -112,12 +106,4 @@ void cli_help_measure(const struct env *env, FILE *out, const struct measure *m,
 		fprintf(out, "\n--time, --json, --html, --dry-run and more: platter %s --help=all\n", m->name);
 	}
 	fprintf(out, "How numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
-}
-
-void cli_help_command(FILE *out, const struct command *c)
-{
-	help_head(out, c->name, c->operands, c->help);
-	help_options(out, "Options", c->opts);
-	help_options(out, "Common options", view_opts);
-	fprintf(out, "\nMore: platter-%s(8).\n", c->name);
 }

@@ -126,10 +126,11 @@ static int prepare(struct run *run, struct err *err)
 
 static int show_or_run(struct run *run, struct err *err)
 {
+	struct command c;
 	int r;
 
-	if (run->view.help)
-		cli_help_measure(run->env, run->env->out, run->m, strcmp(run->view.help, "all") == 0);
+	if (run->view.help && cli_find_command(run->m->name, &c))
+		cli_help(run->env, run->env->out, &c, strcmp(run->view.help, "all") == 0);
 	else if (run->view.version)
 		fputs("platter " PLATTER_VERSION "\n", run->env->out);
 	if (run->view.help || run->view.version)

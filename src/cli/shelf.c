@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/input.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "cli/shelf.h"
@@ -22,20 +23,9 @@ void shelf_done(struct shelf *s)
 		free(s->why[i]);
 }
 
-static int shelf_put(void *arg, struct result *res, struct err *err)
-{
-	struct shelf *s = arg;
-
-	(void)err;
-	xappend(s->v, s->n, res);
-	return 0;
-}
-
 /* A file that was named is an error; in a folder, or as a line of many, it is passed over, but not in silence. */
-static int shelf_bad(void *arg, const struct err *why, bool is_foreign, struct err *err)
+static int shelf_bad(struct shelf *s, const struct err *why, bool is_foreign, struct err *err)
 {
-	struct shelf *s = arg;
-
 	if (!s->is_many || why->code == -ENOMEM)
 		return err_set(err, why->code, "%s", why->text);
 	s->foreign += is_foreign && !s->is_named;
@@ -56,15 +46,57 @@ static bool has_ending(const char *path, const char *ending)
 	return n > len && strcmp(path + n - len, ending) == 0;
 }
 
+/* All of a file: a document, or of a *.jsonl one a line. */
+static int shelf_read(struct shelf *s, const char *path, struct err *err)
+{
+	bool is_lines = has_ending(path, ".jsonl"), has_record = false; /* and no document since */
+	cleanup_free char *text = NULL;
+	size_t len = 0, number = 0;
+	struct err why = { 0 };
+	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, &why);
+
+	if (r) {
+		(void)err_prefix(&why, "%s", path);
+		return shelf_bad(s, &why, false, err);
+	}
+	for (size_t at = 0, end; r == 0 && (at < len || !number); at = end + 1) {
+		const char *newline = is_lines && at < len ? memchr(text + at, '\n', len - at) : NULL;
+		struct result *res = NULL;
+		enum json_kind kind;
+
+		number++;
+		end = newline ? (size_t)(newline - text) : len;
+		if (end == at && len)
+			continue;
+		if (result_read(&res, text + at, end - at, &kind, &why) == 0) {
+			has_record = false;
+			xappend(s->v, s->n, res);
+			continue;
+		}
+		has_record = kind == JSON_RECORD && is_lines;
+		if (has_record)
+			continue;
+		(void)err_prefix(&why, is_lines ? "%s, line %zu" : "%s%.0zu", path, number);
+		r = shelf_bad(s, &why, kind == JSON_FOREIGN, err);
+	}
+	if (r == 0 && has_record) {
+		(void)err_set(
+			&why, -EIO,
+			"%s: the last line is a record of a run without its result: the run goes on, or was killed; wait for its end.",
+			path);
+		r = shelf_bad(s, &why, false, err);
+	}
+	return r;
+}
+
 static int shelf_add(struct shelf *s, const char *path, bool is_named, struct err *err)
 {
-	const struct result_taker to = { shelf_put, shelf_bad, s };
 	size_t before = s->n, bad = s->bad;
 	int r;
 
 	s->is_named = is_named;
 	s->is_many = !is_named || has_ending(path, ".jsonl");
-	r = result_load_each(path, &to, err);
+	r = shelf_read(s, path, err);
 	if (r == 0 && is_named && s->n == before && s->bad > bad) /* not one of its lines */
 		return err_set(err, -EIO, "%s", s->why[bad < BAD_SHOWN ? bad : 0]);
 	return r;

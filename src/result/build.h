@@ -45,10 +45,3 @@ static inline void *member_of(const struct member *m, const void *object)
 }
 /* Frees their texts. */
 void members_done(const struct member *m, void *object);
-
-/*
- * load.c: what a text was, where it is not a document. Records are how a run went while it went (--progress=json),
- * beside the documents of --jsonl.
- */
-enum json_kind { JSON_DAMAGED, JSON_FOREIGN, JSON_RECORD };
-int result_read(struct result **ret_res, const char *text, size_t len, enum json_kind *ret_kind, struct err *err);

@@ -570,7 +570,7 @@ static void load_root(struct reader *rd, const json_t *root, struct result *res)
 		parts[i](rd, root, res);
 }
 
-int result_read(struct result **ret_res, const char *text, size_t len, enum json_kind *ret_kind, struct err *err)
+int result_read(struct result **ret, const char *text, size_t len, enum json_kind *ret_kind, struct err *err)
 {
 	struct reader rd = { .err = err, .kind = ret_kind };
 	json_error_t error;
@@ -587,7 +587,7 @@ int result_read(struct result **ret_res, const char *text, size_t len, enum json
 		refuse(&rd, "line %d, column %d: %s", error.line, error.column, error.text);
 	json_decref(root);
 	if (rd.r == 0)
-		*ret_res = res;
+		*ret = res;
 	else
 		result_free(res);
 	return rd.r;

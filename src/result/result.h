@@ -271,14 +271,11 @@ int result_append(const struct result *res, struct outfile *f, struct err *err);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
 /*
- * The same of each line that is not empty, where the name ends in ".jsonl". take owns the document that it is given;
- * bad hears of a file or line that is none (is_foreign: it is whole, of another program). A negative errno of either,
- * with its sentence in err, is the end, and is returned.
+ * load.c: of a text; and what it was, where it is not a document. Records are how a run went while it went
+ * (--progress=json), beside the documents of --jsonl.
  */
-struct result_taker {
-	int (*take)(void *arg, struct result *res, struct err *err);
-	int (*bad)(void *arg, const struct err *why, bool is_foreign, struct err *err);
-	void *arg;
-};
-int result_load_each(const char *path, const struct result_taker *to, struct err *err);
+enum json_kind { JSON_DAMAGED, JSON_FOREIGN, JSON_RECORD };
+int result_read(struct result **ret, const char *text, size_t len, enum json_kind *ret_kind, struct err *err);
+/* The largest document of platter's own is well below; a tree in memory takes up to thirty times its text. */
+#define DOCUMENT_BYTES_MAX (64u << 20)
 int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);
