@@ -217,20 +217,6 @@ int cli_describe(const struct env *env, FILE *out);
 /* Candidates for the last word, one a line, a tab before an explanation; ":files" or ":dirs" ask the shell. */
 int cli_complete(const struct env *env, FILE *out, int argc, char **argv);
 
-/* ---- series.c: records of a long run in the file of --jsonl ---- */
-
-struct series {
-	uint64_t at_ns; /* of the last record; 0: none */
-	struct moved {
-		uint64_t read_bytes, written_bytes, faults;
-	} sum, last;
-	char target[64]; /* of the last request that moved anything, and where that ended */
-	uint64_t offset_bytes;
-};
-void series_count(struct series *s, const char *target, const struct io_req *req, bool is_fault);
-void series_update(struct series *s, struct saver *saver, const struct session *ses, const char *phase, double done,
-                   const char *figure);
-
 /* ---- progress.c ---- */
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };

@@ -4,6 +4,16 @@
 
 #include "cli/cli.h"
 
+/* Of the records of a long run in the file of --jsonl. */
+struct series {
+	uint64_t at_ns; /* of the last record; 0: none */
+	struct moved {
+		uint64_t read_bytes, written_bytes, faults;
+	} sum, last;
+	char target[64]; /* of the last request that moved anything, and where that ended */
+	uint64_t offset_bytes;
+};
+
 struct run {
 	const struct env *env;
 	const struct measure *m;
@@ -35,3 +45,10 @@ int run_exit_of_error(int r, bool is_refused);
 int run_execute(struct run *run, struct result **ret_res);
 /* Files first: they are what must not be lost; then the text. */
 void run_save_and_show(struct run *run, const struct result *const *docs, size_t n);
+
+/* ---- several.c: one measurement of several targets, each by a process of its own ---- */
+
+bool several_is_asked(const struct run *run);
+/* Before outputs are opened: a name for each target in place of --json. */
+int several_names(struct run *run, struct err *err);
+int several_execute(struct run *run, struct err *err);

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/xalloc.h"
-#include "cli/several.h"
+#include "cli/execute.h"
 
 /* ---- before ---- */
 

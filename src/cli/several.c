@@ -12,13 +12,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/xalloc.h"
-#include "cli/several.h"
+#include "cli/execute.h"
 
 #define DOCUMENT  "\f\n"
 #define NO_STATUS (-1)
@@ -27,8 +28,9 @@ struct one {
 	const char *path;
 	size_t lane;
 	pid_t pid;
-	int from, go; /* -1: closed; go: what is written there lets it begin */
-	char *text;   /* of what it sent, what is not a whole line yet; then the document */
+	int fd;         /* to it and from it; -1: closed */
+	bool has_begun; /* a byte was sent that lets it */
+	char *text;     /* of what it sent, what is not a whole line yet; then the document */
 	size_t len;
 	bool is_document; /* that has begun */
 	double done;
@@ -55,10 +57,10 @@ static void close_end(int *fd)
 /* ---- in the process ---- */
 
 /* Returns in the process that runs the target: its status is the end of it. */
-static void be_one(struct all *all, size_t i, int to, int go)
+static void be_one(struct all *all, size_t i, int fd)
 {
 	struct run *run = all->run;
-	FILE *out = fdopen(to, "w");
+	FILE *out = fdopen(fd, "w");
 	struct result *res = NULL;
 	int status = EXIT_FAILED;
 	char turn;
@@ -67,7 +69,7 @@ static void be_one(struct all *all, size_t i, int to, int go)
 	(void)close(all->signals);
 	(void)sigprocmask(SIG_SETMASK, &all->before, NULL);
 	do {
-		n = read(go, &turn, 1);
+		n = read(fd, &turn, 1);
 	} while (n < 0 && errno == EINTR && atomic_load(&cli_signal) == 0);
 	if (n < 0 && out) {
 		(void)fprintf(out, "platter %s: %s was not measured: the run ended before its turn.\n", run->m->name,
@@ -86,30 +88,20 @@ static void be_one(struct all *all, size_t i, int to, int go)
 static int start_one(struct all *all, size_t i, struct err *err)
 {
 	struct one *one = &all->v[i];
-	int from[2], go[2];
+	int ends[2];
 
-	if (pipe2(from, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(err, -errno, "A pipe could not be made (%s).", err_name(errno));
-	if (pipe2(go, O_CLOEXEC) < 0) {
-		(void)close(from[0]);
-		(void)close(from[1]);
-		return err_set(err, -errno, "A pipe could not be made (%s).", err_name(errno));
-	}
-	(void)fcntl(from[0], F_SETFL, O_NONBLOCK);
+	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	one->pid = fork();
 	if (one->pid == 0) {
-		(void)close(from[0]); /* else nobody's end would be seen */
-		(void)close(go[1]);
-		for (size_t k = 0; k < i; k++) { /* else the end of those would not be seen */
-			(void)close(all->v[k].from);
-			(void)close(all->v[k].go);
-		}
-		be_one(all, i, from[1], go[0]);
+		(void)close(ends[0]); /* else nobody's end would be seen */
+		for (size_t k = 0; k < i; k++)
+			(void)close(all->v[k].fd); /* else the end of those would not be seen */
+		be_one(all, i, ends[1]);
 	}
-	(void)close(from[1]);
-	(void)close(go[0]);
-	one->from = from[0];
-	one->go = go[1];
+	(void)close(ends[1]);
+	one->fd = ends[0];
 	if (one->pid > 0)
 		return 0;
 	one->status = EXIT_FAILED;
@@ -175,15 +167,15 @@ static void take_lines(struct all *all, struct one *one)
 /* All that is there. */
 static void take(struct all *all, struct one *one)
 {
-	while (one->from >= 0) {
+	while (one->fd >= 0) {
 		char *more = realloc(one->text, one->len + 65536);
-		ssize_t n = more ? read(one->from, more + one->len, 65536) : 0;
+		ssize_t n = more ? read(one->fd, more + one->len, 65536) : 0;
 
 		one->text = more ? more : one->text;
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			return;
 		if (n <= 0) {
-			close_end(&one->from);
+			close_end(&one->fd);
 			return;
 		}
 		one->len += (size_t)n;
@@ -197,15 +189,15 @@ static void take(struct all *all, struct one *one)
 static void give_turns(struct all *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		bool is_free = all->v[i].status == NO_STATUS && all->v[i].go >= 0;
+		bool is_free = all->v[i].status == NO_STATUS && !all->v[i].has_begun;
 
 		for (size_t k = 0; k < all->n && is_free; k++)
-			is_free = !(all->v[k].lane == all->v[i].lane && all->v[k].go < 0 &&
+			is_free = !(all->v[k].lane == all->v[i].lane && all->v[k].has_begun &&
 			            all->v[k].status == NO_STATUS);
 		if (!is_free)
 			continue;
-		(void)!write(all->v[i].go, "", 1); /* one that is gone is seen by its end */
-		close_end(&all->v[i].go);
+		(void)!send(all->v[i].fd, "", 1, MSG_NOSIGNAL); /* one that is gone is seen by its end */
+		all->v[i].has_begun = true;
 	}
 }
 
@@ -222,8 +214,7 @@ static bool reap(struct all *all, struct one *one, int how)
 	if (r == 0)
 		return false;
 	take(all, one);
-	close_end(&one->from);
-	close_end(&one->go);
+	close_end(&one->fd);
 	one->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 	if (WIFSIGNALED(status) && atomic_load(&cli_signal))
 		one->status = EXIT_SIGNAL + WTERMSIG(status);
@@ -261,7 +252,7 @@ static void follow(struct all *all)
 	while (running) {
 		give_turns(all);
 		for (size_t i = 0; i < n; i++)
-			fds[i] = (struct pollfd){ .fd = all->v[i].from, .events = POLLIN };
+			fds[i] = (struct pollfd){ .fd = all->v[i].fd, .events = POLLIN };
 		fds[n] = (struct pollfd){ .fd = all->signals, .events = POLLIN };
 		(void)poll(fds, n + 1, -1);
 		pass_signals(all);
@@ -301,7 +292,7 @@ static int run_all(struct all *all, struct err *err)
 	for (; r == 0 && started < all->n; started += r == 0)
 		r = start_one(all, started, err);
 	for (size_t i = 0; r < 0 && i < started; i++) { /* none has begun */
-		close_end(&all->v[i].go);
+		(void)shutdown(all->v[i].fd, SHUT_WR);
 		(void)reap(all, &all->v[i], 0);
 	}
 	if (r == 0)
@@ -405,9 +396,7 @@ int several_execute(struct run *run, struct err *err)
 	int r = session_lanes(run->env, run->operands, n, lanes, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		v[i] = (struct one){
-			.path = run->operands[i], .lane = lanes[i], .from = -1, .go = -1, .status = NO_STATUS
-		};
+		v[i] = (struct one){ .path = run->operands[i], .lane = lanes[i], .fd = -1, .status = NO_STATUS };
 	if (r == 0)
 		r = run_all(&all, err);
 	if (r == 0)

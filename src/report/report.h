@@ -100,7 +100,7 @@ bool report_is_last(const struct result *const *res, size_t n, size_t at);
 /* How many rows that would be. */
 size_t report_fleet_disks(const struct result *const *res, size_t n);
 
-/* What this asks of the program around it, which knows the tables of options: cli/options.c. */
+/* What this asks of the program around it, which knows the tables of options: cli/common.c. */
 enum option_kind {
 	OPTION_UNKNOWN, /* in none of them */
 	OPTION_ASIDE,   /* the figures are the same without it */
