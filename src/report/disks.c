@@ -78,8 +78,10 @@ void fleet_free(struct fleet *f)
 {
 	if (!f)
 		return;
-	for (size_t d = 0; d < f->ndisks; d++)
+	for (size_t d = 0; d < f->ndisks; d++) {
 		free(f->disks[d].findings);
+		free(f->disks[d].trends);
+	}
 	free(f->scatter->v);
 	free(f->scatter);
 	free(f->disks);

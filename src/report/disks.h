@@ -33,6 +33,8 @@ struct fleet_disk {
 	enum fleet_state state, quiet;  /* quiet: what it is when nothing was found */
 	struct fleet_finding *findings; /* the worst first */
 	size_t nfindings;
+	struct trend_row *trends; /* a figure each, where there are runs enough; with the documents' names alone */
+	size_t ntrends;
 	const char *verdict; /* KEEP, DOUBT, REJECT, "not known": as of check, by its last documents */
 };
 

@@ -140,6 +140,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
 	char text[160];
 
+	xappend(own->disk->trends, own->disk->ntrends, *row);
 	if (!f || figure_role(f) != FIGURE_MEASURED || strcmp(row->verdict, "worse") != 0)
 		return;
 	trend_text(text, sizeof(text), label_or_name(f->label, f->name), row);

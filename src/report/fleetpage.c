@@ -202,25 +202,12 @@ static void health_picture(FILE *out, const struct fleet_disk *d, const struct s
 
 /* ---- what is folded up ---- */
 
-/* A trend for each figure of the disk, by name. */
-struct trends {
-	struct trend_row *v;
-	size_t n;
-};
-
-static void keep_trend(void *arg, const struct trend_row *row)
-{
-	struct trends *t = arg;
-
-	xappend(t->v, t->n, *row);
-}
-
 static const char *value_text(char *buf, size_t len, enum unit unit, double value)
 {
 	return report_value(buf, len, FIELD_TYPE_F64, unit, &(struct cell){ .f64 = value });
 }
 
-static void figure_row(FILE *out, const struct result *res, const struct figure *f, const struct trends *trends)
+static void figure_row(FILE *out, const struct fleet_disk *d, const struct result *res, const struct figure *f)
 {
 	char text[3][64];
 
@@ -228,8 +215,8 @@ static void figure_row(FILE *out, const struct result *res, const struct figure 
 	       label_or_name(f->label, f->name), value_text(text[0], sizeof(text[0]), f->unit, figure_number(f)),
 	       value_text(text[1], sizeof(text[1]), f->unit, f->ci.low),
 	       value_text(text[2], sizeof(text[2]), f->unit, f->ci.high));
-	for (size_t i = 0; i < trends->n; i++) {
-		const struct trend_row *t = &trends->v[i];
+	for (size_t i = 0; i < d->ntrends; i++) {
+		const struct trend_row *t = &d->trends[i];
 
 		if (strcmp(t->figure, f->name) != 0 || strcmp(t->measurement, res->head.measurement) != 0)
 			continue;
@@ -242,25 +229,20 @@ static void figure_row(FILE *out, const struct result *res, const struct figure 
 	(void)fputs("</td></tr>\n", out);
 }
 
-static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d)
+static void figures(FILE *out, const struct fleet_disk *d)
 {
-	struct trends trends = { 0 };
-	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends, .scatter = f->scatter };
-
-	(void)trend_all(&tr, d->v, d->n);
 	markup(out,
 	       "<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 %% interval</th>"
 	       "<th>%s</th></tr></thead>\n",
-	       trends.n ? "a year, with the interval of the fleet's level" : "");
+	       d->ntrends ? "a year, with the interval of the fleet's level" : "");
 	for (size_t i = 0; i < d->n; i++) {
 		const struct result *res = d->v[i];
 
 		for (size_t k = 0; k < res->nfigures && fleet_last(d, res->head.measurement, 0) == res; k++)
 			if (figure_role(&res->figures[k]) == FIGURE_MEASURED && isfinite(res->figures[k].ci.low))
-				figure_row(out, res, &res->figures[k], &trends);
+				figure_row(out, d, res, &res->figures[k]);
 	}
 	(void)fputs("</table></div>\n", out);
-	free(trends.v);
 }
 
 static void changes(FILE *out, const struct result *const *res, size_t n)
@@ -327,7 +309,7 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 		       d->findings[0].text, d->nfindings - 1);
 	(void)fputs("</summary>\n", out);
 	findings(out, d);
-	figures(out, f, d);
+	figures(out, d);
 	changes(out, d->v, d->n);
 	runs(out, d);
 	(void)fputs("</details>\n", out);

@@ -417,6 +417,8 @@ static void add_row(void *arg, const struct trend_row *row)
 	char text[160];
 
 	to->worse += strcmp(row->verdict, "worse") == 0;
+	if (disk)
+		xappend(disk->trends, disk->ntrends, *row);
 	if (f) {
 		shown.was =
 			report_value(was, sizeof(was), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->first });
