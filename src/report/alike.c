@@ -188,7 +188,7 @@ enum alike alike(const struct result *a, const struct result *b, char *why)
 
 bool alike_is_one_disk(const struct result *res)
 {
-	const char *disk = alike_text(res, "disk");
+	const char *disk = target_text(res->targets, "disk");
 
 	for (size_t i = 1; i < res->ntargets; i++)
 		if (!disk || strcmp(target_text(&res->targets[i], "disk") ?: "", disk) != 0)
@@ -262,11 +262,6 @@ bool alike_same_kind(const struct result *a, const struct result *b)
 	return strcmp(a->head.measurement, b->head.measurement) == 0 && a->ntargets == 1 && b->ntargets == 1 &&
 	       members(&a->targets[0], &b->targets[0], "model", NULL) > 0 &&
 	       members(&a->targets[0], &b->targets[0], "size_bytes", NULL) >= 0 && is_same_way(a, b, why);
-}
-
-const char *alike_text(const struct result *res, const char *key)
-{
-	return target_text(res->targets, key);
 }
 
 const char *alike_disk_text(const struct result *res, char *buf)

@@ -24,8 +24,6 @@ bool alike_same_disk(const struct result *a, const struct result *b);
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk);
 /* The same measurement by the same way, of disks of one model and size. */
 bool alike_same_kind(const struct result *a, const struct result *b);
-/* A text that the first target has under this name; NULL: none. */
-const char *alike_text(const struct result *res, const char *key);
 /* How people are shown which disk it is: by its most lasting name, else by host and path. buf of DISK_TEXT. */
 const char *alike_disk_text(const struct result *res, char *buf);
 #define DISK_TEXT 128

@@ -390,7 +390,6 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	size_t differ = 0, n = 0, worst_row = 0;
 	double worst = 0.0, least_p = NAN;
 	char place[CELL_TEXT + 32];
-	struct cell at = { 0 };
 	const char *key;
 
 	for (size_t r = 0; ta && tb && r < ta->nrows; r++) {
@@ -409,10 +408,10 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 		return;
 	j->differ += differ;
 	key = d->place ? d->place : d->keys[d->keys[1] ? 1 : 0];
-	at.f64 = table_number_of(ta, worst_row, key);
 	result_notice(j->res, "curve", "%s, %s: %zu of %zu places differ, most at %s, by %+.1f %%.",
 	              a->head.measurement, label_or_name(ta->title, ta->name), differ, n,
-	              report_value(place, sizeof(place), FIELD_TYPE_F64, ta->columns[table_column(ta, key)].unit, &at),
+	              report_f64(place, sizeof(place), ta->columns[table_column(ta, key)].unit,
+	                         table_number_of(ta, worst_row, key)),
 	              100.0 * worst);
 	fleet_find(j->disks, fleet_disk_of(j->disks, b), fleet_state_of(curve_judge(d, worst), d->table),
 	           b->head.measurement, d->table, least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",

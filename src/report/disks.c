@@ -240,7 +240,7 @@ void fleet_put_changed(struct result *out, const struct fleet *f, const char *sh
 		           &(struct changed_row){ .disk = alike_disk(disk->v[0]),
 		                                  .verdict = fleet_state_name(disk->state),
 		                                  .what = worst ? worst->text : NULL,
-		                                  .model = alike_text(disk->v[0], "model"),
+		                                  .model = target_text(disk->v[0]->targets, "model"),
 		                                  .sure_percent = worst ? fleet_sure_percent(worst) : (double)NAN,
 		                                  .findings = disk->nfindings,
 		                                  .documents = disk->n });

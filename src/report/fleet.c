@@ -384,7 +384,7 @@ static void add_disk(struct result *out, const struct fleet_disk *d)
 	struct disk_row row = { .disk = alike_disk(d->v[d->n - 1]),
 		                .verdict = d->verdict,
 		                .state = fleet_state_name(d->state),
-		                .model = alike_text(d->v[d->n - 1], "model"),
+		                .model = target_text(d->v[d->n - 1]->targets, "model"),
 		                .why = d->nfindings ? d->findings[0].text : NULL,
 		                .runs = d->n,
 		                .mean_bytes_per_s = last_figure(d, "zones", "mean_bytes_per_s"),

@@ -50,7 +50,8 @@ static bool is_one_kind(const struct fleet_disk *a, const struct fleet_disk *b)
 	bool rotates = target_number(x->targets, "rotational") > 0.0;
 
 	return rotates == (target_number(y->targets, "rotational") > 0.0) &&
-	       (rotates || strcmp(alike_text(x, "transport") ?: "", alike_text(y, "transport") ?: "") == 0);
+	       (rotates ||
+	        strcmp(target_text(x->targets, "transport") ?: "", target_text(y->targets, "transport") ?: "") == 0);
 }
 
 static struct scales scales_of(const struct fleet *f, const struct fleet_disk *like)
@@ -202,19 +203,14 @@ static void health_picture(FILE *out, const struct fleet_disk *d, const struct s
 
 /* ---- what is folded up ---- */
 
-static const char *value_text(char *buf, size_t len, enum unit unit, double value)
-{
-	return report_value(buf, len, FIELD_TYPE_F64, unit, &(struct cell){ .f64 = value });
-}
-
 static void figure_row(FILE *out, const struct fleet_disk *d, const struct result *res, const struct figure *f)
 {
 	char text[3][64];
 
 	markup(out, "<tr><th>%s</th><td>%s</td><td><span class=\"dim\">%s to %s</span></td><td>",
-	       label_or_name(f->label, f->name), value_text(text[0], sizeof(text[0]), f->unit, figure_number(f)),
-	       value_text(text[1], sizeof(text[1]), f->unit, f->ci.low),
-	       value_text(text[2], sizeof(text[2]), f->unit, f->ci.high));
+	       label_or_name(f->label, f->name), report_f64(text[0], sizeof(text[0]), f->unit, figure_number(f)),
+	       report_f64(text[1], sizeof(text[1]), f->unit, f->ci.low),
+	       report_f64(text[2], sizeof(text[2]), f->unit, f->ci.high));
 	for (size_t i = 0; i < d->ntrends; i++) {
 		const struct trend_row *t = &d->trends[i];
 
@@ -291,7 +287,7 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	/* On paper all that is known stands below those of which there is something to be said. */
 	markup(out,
 	       "<details class=\"disk %s\"><summary><span><b>%s</b> <span class=\"dim\">%s</span></span><span class=\"state%s\">%s<br>%s</span>",
-	       d->nfindings ? "paper" : "row", alike_disk(last), alike_text(last, "model"),
+	       d->nfindings ? "paper" : "row", alike_disk(last), target_text(last->targets, "model"),
 	       d->state <= FLEET_WORSE ? " bad"
 	       : d->state <= FLEET_ODD ? " warn"
 	                               : "",
@@ -300,7 +296,7 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	access_picture(out, d, &s);
 	health_picture(out, d, &s);
 	markup(out, "<span class=\"n\">%s</span>",
-	       value_text(rate, sizeof(rate), UNIT_BYTES_PER_S,
+	       report_f64(rate, sizeof(rate), UNIT_BYTES_PER_S,
 	                  zones ? figure_number(result_find_figure(zones, "mean_bytes_per_s")) : (double)NAN));
 	if (d->nfindings)
 		markup(out,

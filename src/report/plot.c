@@ -330,7 +330,6 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			const struct point *p = &d->series[i].v[k];
 			size_t len = (size_t)lround(axis_place(&d->y, p->y) * (double)(width > 44 ? width - 40 : 4));
-			struct cell cell = { .f64 = p->y };
 
 			const char *name = p->x >= 0.0 && p->x < (double)d->nnames ? d->names[(size_t)p->x] : "";
 			unsigned used = report_printable(text, sizeof(text), name, BAR_NAME, style->unicode);
@@ -338,7 +337,7 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 			(void)fprintf(out, "%*s%s ", (int)(BAR_NAME - used), "", text);
 			for (size_t b = 0; b < len; b++)
 				ink(out, style, i + 1, style->unicode ? "\xe2\x96\x88" : "#");
-			(void)fprintf(out, " %s\n", report_value(text, sizeof(text), FIELD_TYPE_F64, d->y.unit, &cell));
+			(void)fprintf(out, " %s\n", report_f64(text, sizeof(text), d->y.unit, p->y));
 		}
 	}
 }
@@ -476,12 +475,9 @@ static void print_maps(FILE *out, const struct plot_data *d, const struct text_s
 		else
 			print_shades(out, d, s, across, levels > rows ? (levels + rows - 1) / rows : 1, style);
 	}
-	for (size_t i = 0; i < d->nmarks && !isfinite(d->cell); i++) {
-		struct cell cell = { .f64 = d->marks[i].v[0][0] };
-
+	for (size_t i = 0; i < d->nmarks && !isfinite(d->cell); i++)
 		(void)fprintf(out, "%s: %s\n", d->marks[i].name,
-		              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
-	}
+		              report_f64(text, sizeof(text), d->x.unit, d->marks[i].v[0][0]));
 	if (isfinite(d->cell))
 		(void)legend(out, d, style, width);
 }

@@ -522,10 +522,10 @@ char *map_level_text(const struct axis *a, double v, char *buf, size_t len)
 char *map_heat_text(const struct plot_data *d, int i, char *buf, size_t len)
 {
 	double part = (double)i / MAP_HEAT_STEPS;
-	struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
-		                                : d->z.low + part * (d->z.high - d->z.low) };
 
-	return report_value(buf, len, FIELD_TYPE_F64, d->z.unit, &cell);
+	return report_f64(buf, len, d->z.unit,
+	                  d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
+	                              : d->z.low + part * (d->z.high - d->z.low));
 }
 
 const char *map_heat_label(const struct plot_data *d)

@@ -113,6 +113,8 @@ enum option_kind report_option_kind(const struct result *res, const struct optio
 
 /* A cell or figure for people: "183.2 MB/s", "8.33 ms"; "-" for null. Text is made printable. Returns buf. */
 char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, const struct cell *cell);
+/* The same of a number. */
+char *report_f64(char *buf, size_t len, enum unit unit, double value);
 /* The value of a figure; of a question that it answers: yes or no. */
 char *report_figure(char *buf, size_t len, const struct figure *f);
 

@@ -324,7 +324,6 @@ static void map_draw(FILE *out, const struct plot_data *d, struct series *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		double heat = axis_place(&d->z, s->v[i].z);
-		struct cell cell = { .f64 = s->v[i].z };
 
 		if (!isfinite(s->v[i].z))
 			continue; /* blank: it was not measured */
@@ -333,8 +332,7 @@ static void map_draw(FILE *out, const struct plot_data *d, struct series *s)
 		       plot_is_marked(d, &s->v[i]) ? " ring" : "", heat, SVG_LEFT + w * (double)(i % nx),
 		       SVG_TOP + h * (double)(i / nx), fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
 		svg_heat(out, heat);
-		markup(out, "><title>%s</title></rect>\n",
-		       report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
+		markup(out, "><title>%s</title></rect>\n", report_f64(text, sizeof(text), d->z.unit, s->v[i].z));
 	}
 	map_marks(out, d, s->v, nx, w);
 	for (size_t i = 0; i < nx; i += nx / 8 + 1)

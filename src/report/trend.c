@@ -420,9 +420,8 @@ static void add_row(void *arg, const struct trend_row *row)
 	if (disk)
 		xappend(disk->trends, disk->ntrends, *row);
 	if (f) {
-		shown.was =
-			report_value(was, sizeof(was), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->first });
-		shown.is = report_value(is, sizeof(is), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->last });
+		shown.was = report_f64(was, sizeof(was), f->unit, row->first);
+		shown.is = report_f64(is, sizeof(is), f->unit, row->last);
 	}
 	if (!trend_is_known(row))
 		shown.per_year_percent = shown.low = shown.high = (double)NAN;

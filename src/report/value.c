@@ -253,6 +253,11 @@ char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, 
 	return buf;
 }
 
+char *report_f64(char *buf, size_t len, enum unit unit, double value)
+{
+	return report_value(buf, len, FIELD_TYPE_F64, unit, &(struct cell){ .f64 = value });
+}
+
 char *report_figure(char *buf, size_t len, const struct figure *f)
 {
 	if (strcmp(f->name, "sustained") || f->value.is_null)

@@ -24,9 +24,6 @@ struct interval interval_defended(enum unit unit, double value, const struct int
 /* Sets or replaces a figure; takes over the text of f.value, copies name and label. */
 void build_figure(struct result *res, const char *name, const char *label, struct figure f);
 
-/* Frees what the plot holds, and reports that it is left out. */
-void build_drop_plot(struct result *res, struct plot *plot);
-
 /*
  * Members of an object of the document that are members of a struct, too; the name is NULL behind the last. TEXT_IF is
  * not saved where there is none.

@@ -482,18 +482,12 @@ static void load_notices(struct reader *rd, const json_t *root, struct result *r
 	}
 }
 
-/* A kind of a later version may have others. */
-static void prove_plot(struct reader *rd, const struct plot *p)
+/* Frees what the plot holds, and reports that it is left out. */
+static void drop_plot(struct result *res, struct plot *plot)
 {
-	const char *lacks = !p->kind                        ? "kind"
-	                    : result_plot_kind(p->kind) < 0 ? NULL
-	                    : !p->table                     ? "table"
-	                    : !p->x                         ? "x"
-	                    : !p->y                         ? "y"
-	                                                    : NULL;
-
-	if (lacks)
-		refuse(rd, "%s has no %s", rd->where, lacks);
+	result_notice(res, "plot", "The picture %.80s needs table %.80s with columns %.80s and %.80s: it is not shown.",
+	              plot->name ?: plot->title ?: "", plot->table ?: "?", plot->x ?: "?", plot->y ?: "?");
+	members_done(plot_members, plot);
 }
 
 /* From here on each plot has its table and columns. A plot that lacks one is dropped and reported; the figures stay. */
@@ -512,9 +506,8 @@ static void load_plots(struct reader *rd, const json_t *root, struct result *res
 		result_plot(res, &(struct plot){ 0 });
 		p = &res->plots[res->nplots - 1];
 		read_members(rd, obj, plot_members, p);
-		prove_plot(rd, p);
 		if (rd->r == 0 && !result_plot_is_whole(res, p)) {
-			build_drop_plot(res, p);
+			drop_plot(res, p);
 			res->nplots--;
 		}
 	}

@@ -49,10 +49,3 @@ bool result_plot_is_whole(const struct result *res, const struct plot *plot)
 
 	return t && has_first_column(t, plot->x) && has_first_column(t, plot->y);
 }
-
-void build_drop_plot(struct result *res, struct plot *plot)
-{
-	result_notice(res, "plot", "The picture %.80s needs table %.80s with columns %.80s and %.80s: it is not shown.",
-	              plot->name ?: plot->title ?: "", plot->table ?: "?", plot->x ?: "?", plot->y ?: "?");
-	members_done(plot_members, plot);
-}

@@ -104,10 +104,10 @@ TEST(documents_belong_together_where_host_name_and_place_say_so)
 				fail_msg("case %zu, %s", c.n, c.title);
 		} else if (alike_same_disk(v[0], v[1]) != is_one || alike_same_disk(v[1], v[0]) != is_one) {
 			fail_msg("case %zu, %s", c.n, c.title);
-		} else if (!is_one && strcmp(alike_text(v[0], "kind"), "disk") == 0) {
+		} else if (!is_one && strcmp(target_text(v[0]->targets, "kind"), "disk") == 0) {
 			/* and each line of a fleet says whose it is */
 			assert_int_equal(report_fleet_disks(both, 2), 2);
-			if (!alike_text(v[0], "shared_names"))
+			if (!target_text(v[0]->targets, "shared_names"))
 				assert_string_not_equal(alike_disk(v[0]), alike_disk(v[1]));
 		}
 		result_free(v[0]);
