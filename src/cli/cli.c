@@ -72,11 +72,7 @@ static int run_parsed(const struct env *env, const struct command *c, const stru
 {
 	int r;
 
-	if (view->help)
-		cli_help(env, env->out, c, false);
-	else if (view->version)
-		fputs("platter " PLATTER_VERSION "\n", env->out);
-	if (view->help || view->version)
+	if (cli_help_asked(env, c, view))
 		return EXIT_DONE;
 	r = check_operands(c, n, err);
 	return r < 0 ? r : c->run(env, view, params, operands, n, err);

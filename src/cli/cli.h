@@ -71,6 +71,8 @@ bool cli_find_command(const char *name, struct command *ret);
 /* help.c */
 void cli_help_short(FILE *out); /* what one can do, in ten lines */
 void cli_help_all(FILE *out);
+/* --help, --version: true: that is all. */
+bool cli_help_asked(const struct env *env, const struct command *c, const struct view_params *view);
 /* is_all: of a measurement with the options that all have. */
 void cli_help(const struct env *env, FILE *out, const struct command *c, bool is_all);
 

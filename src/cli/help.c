@@ -107,3 +107,12 @@ void cli_help(const struct env *env, FILE *out, const struct command *c, bool is
 	}
 	fprintf(out, "How numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
 }
+
+bool cli_help_asked(const struct env *env, const struct command *c, const struct view_params *view)
+{
+	if (view->help)
+		cli_help(env, env->out, c, strcmp(view->help, "all") == 0);
+	else if (view->version)
+		fputs("platter " PLATTER_VERSION "\n", env->out);
+	return view->help || view->version;
+}

@@ -129,11 +129,7 @@ static int show_or_run(struct run *run, struct err *err)
 	struct command c;
 	int r;
 
-	if (run->view.help && cli_find_command(run->m->name, &c))
-		cli_help(run->env, run->env->out, &c, strcmp(run->view.help, "all") == 0);
-	else if (run->view.version)
-		fputs("platter " PLATTER_VERSION "\n", run->env->out);
-	if (run->view.help || run->view.version)
+	if (cli_find_command(run->m->name, &c) && cli_help_asked(run->env, &c, &run->view))
 		return EXIT_DONE;
 	r = prepare(run, err);
 	if (r < 0)

@@ -264,17 +264,25 @@ bool alike_same_kind(const struct result *a, const struct result *b)
 	       members(&a->targets[0], &b->targets[0], "size_bytes", NULL) >= 0 && is_same_way(a, b, why);
 }
 
-const char *alike_disk_text(const struct result *res, char *buf)
+const char *alike_lasting_name(const struct result *res, size_t target)
 {
-	const char *host = res->head.host.name, *text = NULL;
 	struct disk_names names;
 	enum disk_name which;
+
+	if (target_is_file(&res->targets[target]))
+		return NULL;
+	result_names(res, target, &names);
+	return disk_lasting_name(&names, &which);
+}
+
+const char *alike_disk_text(const struct result *res, char *buf)
+{
+	const char *host = res->head.host.name, *text = res->ntargets ? alike_lasting_name(res, 0) : "";
+	struct disk_names names;
 
 	if (res->ntargets == 0)
 		return "";
 	result_names(res, 0, &names);
-	if (!target_is_file(&res->targets[0]))
-		text = disk_lasting_name(&names, &which);
 	if (text || !names.place)
 		return text ?: names.model ?: "";
 	(void)snprintf(buf, DISK_TEXT, "%.50s%s%.70s", host ? host : "", host ? ":" : "", names.place);

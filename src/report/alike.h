@@ -24,6 +24,8 @@ bool alike_same_disk(const struct result *a, const struct result *b);
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk);
 /* The same measurement by the same way, of disks of one model and size. */
 bool alike_same_kind(const struct result *a, const struct result *b);
+/* Serial number, WWN or another name that stays with it; NULL: it is known by host and path, as files always are. */
+const char *alike_lasting_name(const struct result *res, size_t target);
 /* How people are shown which disk it is: by its most lasting name, else by host and path. buf of DISK_TEXT. */
 const char *alike_disk_text(const struct result *res, char *buf);
 #define DISK_TEXT 128

@@ -16,16 +16,6 @@
 #define STANDS_OUT   100  /* times the median has the strongest colour of a map of places, or what is more */
 #define DOTTED_MOST  4    /* documents over each other: dots of more are a fog */
 
-/* On the heap: what a terminal shows and does not obey. */
-static char *shown(const struct plot_data *d, const char *text)
-{
-	size_t len = (text ? strlen(text) : 0) + 8;
-	char *copy = xmust(malloc(len));
-
-	(void)report_printable(copy, len, text ?: "", 0, d->is_unicode);
-	return copy;
-}
-
 static void label_axis(const struct plot_data *d, struct axis *a, const char *label, enum unit unit)
 {
 	(void)report_printable(a->label, sizeof(a->label), label ?: "", 0, d->is_unicode);
@@ -75,7 +65,7 @@ struct columns {
 /* The one of that name and document, made where it is not there yet. */
 static struct series *series_of(struct plot_data *d, const char *name, size_t document)
 {
-	char *text = shown(d, name);
+	char *text = report_shown(name, d->is_unicode);
 
 	for (size_t i = 0; i < d->nseries; i++)
 		if (d->series[i].document == document && strcmp(d->series[i].name, text) == 0) {
@@ -92,7 +82,7 @@ static double bar_place(struct plot_data *d, const struct table *t, size_t row, 
 	char text[96], *name;
 
 	split_text(t, row, col, text, sizeof(text));
-	name = shown(d, text);
+	name = report_shown(text, d->is_unicode);
 	for (size_t i = 0; i < d->nnames; i++)
 		if (strcmp(d->names[i], name) == 0) {
 			free(name);
@@ -223,7 +213,7 @@ static void take_dots(struct plot_data *d, const struct result *const *res, size
 
 static struct marks *add_marks(struct plot_data *d, const char *name)
 {
-	char *text = shown(d, name);
+	char *text = report_shown(name, d->is_unicode);
 
 	for (size_t i = 0; i < d->nmarks; i++)
 		if (strcmp(d->marks[i].name, text) == 0) {
@@ -341,7 +331,7 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	if (result_plot_kind(plot->kind) > 0) /* else a line */
 		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
 	d->is_unicode = is_unicode;
-	d->title = shown(d, plot->title);
+	d->title = report_shown(plot->title, d->is_unicode);
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
 	for (size_t i = 0; n <= DOTTED_MOST && i < n; i++)

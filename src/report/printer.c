@@ -69,11 +69,7 @@ void text_end(struct printer *p)
 
 char *text_printable(struct printer *p, const char *text)
 {
-	size_t len = text ? strlen(text) + 8 : 8;
-	char *copy = xmust(malloc(len));
-
-	(void)report_printable(copy, len, text ? text : "", 0, p->style->unicode);
-	return copy;
+	return report_shown(text, p->style->unicode);
 }
 
 char *text_format(const char *fmt, ...)

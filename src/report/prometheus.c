@@ -91,21 +91,9 @@ static const char *part_of(const struct target_info *t)
 	return strncmp(name, disk, strlen(disk)) == 0 ? name + strlen(disk) : "";
 }
 
-/* Serial number, WWN or another name that stays with it; NULL: it is known by host and path, as files always are. */
-static const char *lasting_name(const struct result *res, size_t target)
-{
-	struct disk_names names;
-	enum disk_name which;
-
-	if (target_is_file(&res->targets[target]))
-		return NULL;
-	result_names(res, target, &names);
-	return disk_lasting_name(&names, &which);
-}
-
 static void put_disk(FILE *f, const struct result *res, size_t target)
 {
-	const char *name = lasting_name(res, target), *part = part_of(&res->targets[target]);
+	const char *name = alike_lasting_name(res, target), *part = part_of(&res->targets[target]);
 	struct disk_names names;
 
 	result_names(res, target, &names);
@@ -201,7 +189,7 @@ static char *labels_of(const struct result *res, bool is_run, const char *name, 
 	for (size_t i = 0; i < res->ntargets; i++) {
 		(void)fputs(i ? "," : "", f);
 		put_disk(f, res, i);
-		is_of_host |= !lasting_name(res, i);
+		is_of_host |= !alike_lasting_name(res, i);
 	}
 	(void)fputc('"', f);
 	put_members(f, res, "model");

@@ -371,3 +371,12 @@ unsigned report_printable(char *buf, size_t len, const char *text, unsigned widt
 	buf[n] = 0;
 	return columns;
 }
+
+char *report_shown(const char *text, bool unicode)
+{
+	size_t len = text ? strlen(text) + 8 : 8;
+	char *copy = xmust(malloc(len));
+
+	(void)report_printable(copy, len, text ? text : "", 0, unicode);
+	return copy;
+}
