@@ -44,13 +44,12 @@ static bool is_last_whole(const struct fleet_disk *d, size_t i)
 static double extent(const struct result *res, const char *figure)
 {
 	const struct table *t = res ? result_find_table(res, figure) : NULL;
-	int first = t ? table_column(t, "first_byte") : -1, last = t ? table_column(t, "last_byte") : -1;
 	double sum = 0.0;
 
-	if (!res || first < 0 || last < 0)
+	if (!t || table_column(t, "first_byte") < 0 || table_column(t, "last_byte") < 0)
 		return figure_number(res ? result_find_figure(res, figure) : NULL);
 	for (size_t r = 0; r < t->nrows; r++)
-		sum += table_number(t, r, (size_t)last) - table_number(t, r, (size_t)first) + 1.0;
+		sum += table_number_of(t, r, "last_byte") - table_number_of(t, r, "first_byte") + 1.0;
 	return sum;
 }
 

@@ -38,14 +38,12 @@ struct place {
 static size_t places_of(const struct result *res, struct place **ret)
 {
 	const struct table *t = result_find_table(res, "slow");
-	int offset = t ? table_column(t, "offset_bytes") : -1, length = t ? table_column(t, "length_bytes") : -1,
-	    kind = t ? table_column(t, "kind") : -1;
 	size_t n = 0;
 
 	*ret = xcalloc((t ? t->nrows : 0) + 1, sizeof(**ret));
-	for (size_t i = 0; offset >= 0 && length >= 0 && kind >= 0 && i < t->nrows; i++) {
-		const char *name = table_string(t, i, (size_t)kind);
-		double first = table_number(t, i, (size_t)offset), bytes = table_number(t, i, (size_t)length);
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *name = table_string_of(t, i, "kind");
+		double first = table_number_of(t, i, "offset_bytes"), bytes = table_number_of(t, i, "length_bytes");
 
 		for (int k = 0; name && first >= 0.0 && bytes >= 0.0 && k < (int)ARRAY_LEN(kinds); k++)
 			if (strcmp(name, kinds[k]) == 0)

@@ -136,16 +136,23 @@ static void print_tables(struct printer *p, const struct screen *s, size_t n)
 	}
 }
 
-static void print_notes(struct printer *p, const struct screen *s, size_t n)
+/* The first n; columns: of each, 0: all of it. */
+static void print_notices(struct printer *p, const struct result *res, size_t n, unsigned columns)
 {
-	text_end(p);
 	for (size_t i = 0; i < n; i++) {
-		char text[4 * 400];
+		size_t len = strlen(res->notices[i].text) + 8;
+		cleanup_free char *text = xmust(malloc(len));
 
-		(void)report_printable(text, sizeof(text), s->res->notices[i].text, NOTE_LINES * (p->width - 12),
-		                       p->style->unicode);
+		(void)report_printable(text, len, res->notices[i].text, columns, p->style->unicode);
+		if (i == 0)
+			text_end(p);
 		text_note(p, text);
 	}
+}
+
+static void print_notes(struct printer *p, const struct screen *s, size_t n)
+{
+	print_notices(p, s->res, n, NOTE_LINES * (p->width - 12));
 }
 
 /* ---- which of them ---- */
@@ -392,17 +399,6 @@ static void print_all_tables(struct printer *p, const struct result *res)
 	}
 }
 
-static void print_all_notices(struct printer *p, const struct result *res)
-{
-	for (size_t i = 0; i < res->nnotices; i++) {
-		cleanup_free char *text = text_printable(p, res->notices[i].text);
-
-		if (i == 0)
-			text_end(p);
-		text_note(p, text);
-	}
-}
-
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
@@ -422,7 +418,7 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 		print_all_figures(&p, res);
 		print_all_tables(&p, res);
 		text_faults(&p, res);
-		print_all_notices(&p, res);
+		print_notices(&p, res, res->nnotices, 0);
 		text_verdict_of(&p, res);
 	}
 	return report_end(out);
