@@ -36,27 +36,14 @@ struct requests *requests_new(struct outfile *file)
 	return r;
 }
 
-/* RFC 4180: in quotes, with quotes doubled, only when it has to be. */
-static void put_name(FILE *out, const char *s)
-{
-	if (!strpbrk(s, ",\"\r\n")) {
-		(void)fputs_unlocked(s, out);
-		return;
-	}
-	(void)putc_unlocked('"', out);
-	for (; *s; s++) {
-		if (*s == '"')
-			(void)putc_unlocked('"', out);
-		(void)putc_unlocked(*s, out);
-	}
-	(void)putc_unlocked('"', out);
-}
-
 static void put_row(FILE *out, const void *row)
 {
 	const struct row *r = row;
 
-	put_name(out, r->target);
+	if (strpbrk(r->target, ",\"\r\n"))
+		report_csv_text(out, r->target);
+	else
+		(void)fputs_unlocked(r->target, out);
 	(void)putc_unlocked(',', out);
 	(void)fputs_unlocked(io_op_name(r->op), out);
 	(void)putc_unlocked(',', out);

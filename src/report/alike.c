@@ -142,17 +142,16 @@ static bool is_same_target(const struct result *res_a, const struct result *res_
 
 static bool is_same_way(const struct result *a, const struct result *b, char *why)
 {
-	for (size_t i = 0; i < a->head.noptions; i++)
-		for (size_t k = 0; k < b->head.noptions; k++) {
-			const struct option_value *x = &a->head.options[i], *y = &b->head.options[k];
+	for (size_t i = 0; i < a->head.noptions; i++) {
+		const struct option_value *x = &a->head.options[i];
+		const char *y = result_option_text(b, x->name);
 
-			if (strcmp(x->name, y->name) != 0 || !x->text || !y->text || strcmp(x->text, y->text) == 0 ||
-			    report_option_kind(a, x) == OPTION_ASIDE)
-				continue;
-			(void)snprintf(why, WHY_TEXT, "--%s was %.60s in A and is %.60s in B", x->name,
-			               x->text[0] ? x->text : "nothing", y->text[0] ? y->text : "nothing");
-			return false;
-		}
+		if (!x->text || !y || strcmp(x->text, y) == 0 || report_option_kind(a, x) == OPTION_ASIDE)
+			continue;
+		(void)snprintf(why, WHY_TEXT, "--%s was %.60s in A and is %.60s in B", x->name,
+		               x->text[0] ? x->text : "nothing", y[0] ? y : "nothing");
+		return false;
+	}
 	if (a->head.engine && b->head.engine && strcmp(a->head.engine, b->head.engine) != 0) {
 		(void)snprintf(why, WHY_TEXT, "the engine was %s in A and is %s in B", a->head.engine, b->head.engine);
 		return false;

@@ -80,6 +80,7 @@ static void lay_over(struct result *out, const struct result *const *pair)
 	const struct table *t[2] = { NULL };
 	const struct plot *p = NULL;
 	struct table *both;
+	struct plot drawn;
 	size_t n = 0;
 
 	for (; n < pair[0]->nplots; n++) {
@@ -113,15 +114,10 @@ static void lay_over(struct result *out, const struct result *const *pair)
 		               is_one_disk && pair[i]->head.started ? pair[i]->head.started : alike_disk(pair[i]));
 		add_rows(both, t[i], whose);
 	}
-	result_plot(out, &(struct plot){ .name = p->name,
-	                                 .kind = p->kind,
-	                                 .title = p->title,
-	                                 .table = p->table,
-	                                 .x = p->x,
-	                                 .y = p->y,
-	                                 .series = series,
-	                                 .low = p->low,
-	                                 .high = p->high });
+	drawn = *p;
+	drawn.series = series;
+	drawn.see = drawn.dots = drawn.marks = NULL; /* of one of them */
+	result_plot(out, &drawn);
 }
 
 /* How many rows have that verdict; their figures, some of them, behind text. */

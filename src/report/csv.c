@@ -16,8 +16,7 @@ static const char *in_quotes(char c)
 	return c == '"' ? "\"\"" : c == '\n' ? "\n" : c == '\t' ? "\t" : NULL;
 }
 
-/* Quoted where it has to be. */
-static void put_text(FILE *out, const char *text)
+void report_csv_text(FILE *out, const char *text)
 {
 	/* what spreadsheets begin to calculate with; '#' would read as a heading of ours */
 	bool is_formula = *text && strchr("=+-@\t\r", *text) && text[1];
@@ -34,7 +33,7 @@ static void put_cell(FILE *out, enum field_type type, const struct cell *cell)
 	char buf[CELL_TEXT];
 
 	if (type == FIELD_TYPE_STR && !cell->is_null)
-		put_text(out, cell->str);
+		report_csv_text(out, cell->str);
 	else
 		(void)fputs(result_cell_text(buf, sizeof(buf), type, cell), out);
 }
@@ -68,7 +67,7 @@ static void put_whose(FILE *out, const struct result *res, bool is_one)
 		                                           res->head.started };
 
 	for (size_t i = 0; !is_one && i < ARRAY_LEN(whose); i++) {
-		put_text(out, whose[i] ? whose[i] : "");
+		report_csv_text(out, whose[i] ? whose[i] : "");
 		(void)fputc(',', out);
 	}
 }
@@ -82,7 +81,7 @@ static void put_figures(FILE *out, const struct result *res, bool is_one)
 		const struct figure *f = &res->figures[i];
 
 		put_whose(out, res, is_one);
-		put_text(out, f->name);
+		report_csv_text(out, f->name);
 		(void)fputc(',', out);
 		put_cell(out, f->type, &f->value);
 		(void)fputc(',', out);
@@ -101,7 +100,7 @@ static void put_table(FILE *out, const struct result *res, const struct table *t
 	put_table_line(out, t->name);
 	put_whose_keys(out, is_one);
 	for (size_t i = 0; i < t->ncolumns; i++) {
-		put_text(out, t->columns[i].key);
+		report_csv_text(out, t->columns[i].key);
 		(void)fputc(i + 1 < t->ncolumns ? ',' : '\n', out);
 	}
 	for (size_t row = 0; row < t->nrows; row++) {

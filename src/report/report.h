@@ -43,6 +43,8 @@ int report_verdicts(FILE *out, const struct result *const *res, size_t n, const 
  * each row begins with whose it is.
  */
 int report_csv(FILE *out, const struct result *const *res, size_t n);
+/* A text of such a file, quoted where it has to be. */
+void report_csv_text(FILE *out, const char *text);
 
 /*
  * prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of
