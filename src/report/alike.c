@@ -330,24 +330,6 @@ const char *alike_setting(const struct result *res, size_t i, char *buf, const c
 	return *ret_name && res->ntargets ? member_text(&res->targets[0], *ret_name, buf) : NULL;
 }
 
-void alike_notice_settings(struct result *out, const struct result *a, const struct result *b, bool is_one)
-{
-	char x[CELL_TEXT], y[CELL_TEXT], words[KEY_TEXT];
-
-	for (size_t t = 0; t < a->ntargets && t < b->ntargets; t++)
-		for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-			const char *of_a = member_text(&a->targets[t], settings[i], x),
-				   *of_b = member_text(&b->targets[t], settings[i], y);
-
-			if (of_a && of_b && strcmp(of_a, of_b) != 0)
-				result_notice(out, "settings", "The %s was %s in A and is %s in B%s%s.",
-				              key_words(settings[i], words),
-				              member_shown(&a->targets[t], settings[i], x),
-				              member_shown(&b->targets[t], settings[i], y), is_one ? "" : ", disk ",
-				              is_one ? "" : alike_disk(a));
-		}
-}
-
 /* ---- figures ---- */
 
 enum figure_role figure_role(const struct figure *f)

@@ -38,15 +38,13 @@ const char *alike_disturbed(const struct result *res);
 int alike_outcome(const struct result *res);
 /* The i-th setting of the first target; NULL: not known. ret_name: NULL behind the last one. buf of CELL_TEXT. */
 const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name);
-/* Settings of disk and host that differ: notices. is_one: nothing else is compared. */
-void alike_notice_settings(struct result *out, const struct result *a, const struct result *b, bool is_one);
 
 /*
  * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by
  * ten degrees). A table "changes", a row for each change with the number of disks it came to; none, no table. res in
- * any order.
+ * any order; is_pair: two of any disks, as they stand.
  */
-void alike_changes(struct result *out, const struct result *const *res, size_t n);
+void alike_changes(struct result *out, const struct result *const *res, size_t n, bool is_pair);
 /*
  * Two scans by `surface`: a table "places" with a row for each place that stays slow or unreadable: new, gone, worse,
  * better, the same. Returns how many are new or worse. Of other measurements nothing.

@@ -22,31 +22,6 @@ static void name_of(char *buf, size_t len, const struct result *res, const char 
 	               res->head.started ? res->head.started : "no date", file ? ", " : "", file ? file : "");
 }
 
-/* Of two: what each is, for everybody to see which is A. */
-struct side_row {
-	const char *which, *file, *disk, *host, *started;
-	double size_bytes;
-};
-
-static const struct field side_fields[] = {
-	FIELD_STR(struct side_row, which, "which"),
-	FIELD_STR(struct side_row, disk, "disk"),
-	FIELD_F64(struct side_row, size_bytes, UNIT_BYTES, "size"),
-	FIELD_STR(struct side_row, started, "date"),
-	FIELD_STR(struct side_row, host, "host"),
-	FIELD_STR(struct side_row, file, "file", .detail = true),
-	FIELD_END,
-};
-
-static void add_sides(struct result *out, const struct result *const *pair, const char *const *files)
-{
-	for (size_t i = 0; i < 2; i++)
-		result_row(result_table(out, "sides", "Compared", side_fields),
-		           &(struct side_row){ i ? "B" : "A", files ? files[i] : NULL, alike_disk(pair[i]),
-		                               pair[i]->head.host.name, pair[i]->head.started,
-		                               target_number(pair[i]->targets, "size_bytes") });
-}
-
 /* What a row's struct holds. */
 union member {
 	double f64;
@@ -142,7 +117,6 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 	if (is_two) {
 		name_of(a, sizeof(a), c->pair[0], c->files ? c->files[0] : NULL);
 		name_of(b, sizeof(b), c->pair[1], c->files ? c->files[1] : NULL);
-		add_sides(res, c->pair, c->files);
 		lay_over(res, c->pair);
 	}
 	if (c->noise_percent > 0.0)
@@ -163,5 +137,6 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 	if (!c->is_open)
 		(void)name_rows(t, "cannot tell", text, sizeof(text));
 	result_set(&res->answer, text);
-	result_set(&res->shows, is_two ? "#places,#differences,#sides" : "pairs,different,#places,#differences");
+	result_set(&res->shows,
+	           is_two ? "#places,#differences,#changes" : "pairs,different,#places,#differences,#changes");
 }

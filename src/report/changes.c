@@ -81,15 +81,17 @@ static void between(struct changes *c, const struct result *a, const struct resu
 	}
 }
 
-void alike_changes(struct result *out, const struct result *const *res, size_t n)
+void alike_changes(struct result *out, const struct result *const *res, size_t n, bool is_pair)
 {
 	cleanup_free const struct result **sorted = xcalloc(n + 1, sizeof(*sorted));
 	cleanup_free const struct result **latest = xcalloc(n + 1, sizeof(*latest));
 	cleanup_free size_t *disk = xcalloc(n + 1, sizeof(*disk));
 	struct changes c = { 0 };
 	memcpy(sorted, res, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), alike_by_date);
-	(void)alike_disks(sorted, n, disk);
+	if (!is_pair) {
+		qsort(sorted, n, sizeof(*sorted), alike_by_date);
+		(void)alike_disks(sorted, n, disk);
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct result **before = disk[i] == SIZE_MAX ? NULL : &latest[disk[i]];
 

@@ -63,7 +63,6 @@ struct judge {
 	/* of the pair: headline figures that are the same, and of which that cannot be known */
 	size_t same, open;
 	bool is_open;       /* of some pair no headline figure could be judged */
-	bool is_two;        /* documents, and no folders */
 	bool is_one_run;    /* the pair is one document, or copies of it */
 	bool other_sizes;   /* of the pair's disks: what grows with the disk is not better or worse */
 	char findings[400]; /* the first of them, worst first */
@@ -432,7 +431,6 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 		fleet_find(j->disks, fleet_disk_of(j->disks, b), FLEET_WORSE, b->head.measurement, "places", NAN,
 		           "surface: %zu slow or unreadable place%s new or worse", places,
 		           places == 1 ? " is" : "s are");
-	alike_notice_settings(j->res, a, b, j->is_two);
 }
 
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
@@ -520,18 +518,18 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 			"its end%s%s; give two documents of one measurement to compare other disks.",
 			p.why[0] ? "; " : "", p.why);
 	}
-	j.is_two = p.is_forced;
 	for (size_t i = 0; i < 2; i++) /* of two these are the same on each row */
 		j.t->columns[i].detail = p.is_forced;
 	disks = judge_pairs(&p, &j);
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, p.n);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
 	put_worst_first(j.t);
+	alike_changes(res, p.v, 2 * p.n, p.is_forced);
 	answer_comparison(res, j.t,
 	                  &(struct comparison){ p.is_forced ? p.v : NULL, opt->files, j.differ, j.is_open,
 	                                        j.noise_percent, fmax(j.tolerance, j.threshold), j.findings });
 	if (!p.is_forced)
-		fleet_put_changed(res, disks, "pairs,different,#disks");
+		fleet_put_changed(res, disks, "pairs,different,#disks,#changes");
 	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = j.differ > 0;
 	res->verdict_is_open = !j.differ && j.is_open;

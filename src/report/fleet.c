@@ -422,7 +422,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 	for (size_t d = 0; d < f->ndisks; d++)
 		add_disk(out, &f->disks[d]);
 	places_trend(out, f->sorted, f->nsorted);
-	alike_changes(out, f->sorted, f->nsorted);
+	alike_changes(out, f->sorted, f->nsorted, false);
 	if (f->without_row)
 		result_notice(
 			out, "no-row",

@@ -246,7 +246,7 @@ static void changes(FILE *out, const struct result *const *res, size_t n)
 	struct result *found = result_new("changes");
 	const struct table *t;
 
-	alike_changes(found, res, n);
+	alike_changes(found, res, n, false);
 	t = result_find_table(found, "changes");
 	if (t)
 		html_table(out, t);

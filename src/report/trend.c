@@ -491,7 +491,7 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 		f->disks[d].quiet = FLEET_STEADY;
 	fleet_sort(f);
 	places_trend(out, res, n);
-	alike_changes(out, res, n);
+	alike_changes(out, res, n, false);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
 	answer_of(out, f->ndisks ? &f->disks[0] : &to.rest, to.worse);

@@ -236,7 +236,7 @@ TEST(what_changed_between_runs_is_reported_once_for_many_disks)
 		result_set(&v[i]->head.host.kernel, i < 4 ? "6.1" : "6.6");
 		result_target(v[i], &row, with_heat);
 	}
-	alike_changes(out, (const struct result *const *)v, 6);
+	alike_changes(out, (const struct result *const *)v, 6, false);
 	t = result_find_table(out, "changes");
 	assert_non_null(t);
 	assert_int_equal(t->nrows, 3);
