@@ -191,7 +191,9 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 		places++;
 		n += more;
 	}
-	if (places && fit_arrival(sample, n, period, &prior, &a) && interval_half(a.ci) < SEEK_KNOWN * period)
+	/* One place may be odd: only a short run has no time for two. */
+	if (places > !k->is_quick && fit_arrival(sample, n, period, &prior, &a) &&
+	    interval_half(a.ci) < SEEK_KNOWN * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
 		                    &on->log);
