@@ -76,7 +76,7 @@ static int shelf_read(struct shelf *s, const char *path, struct err *err)
 		has_record = kind == JSON_RECORD && is_lines;
 		if (has_record)
 			continue;
-		(void)err_prefix(&why, is_lines ? "%s, line %zu" : "%s%.0zu", path, number);
+		(void)(is_lines ? err_prefix(&why, "%s, line %zu", path, number) : err_prefix(&why, "%s", path));
 		r = shelf_bad(s, &why, kind == JSON_FOREIGN, err);
 	}
 	if (r == 0 && has_record) {

@@ -126,7 +126,7 @@ echo '{"schema": "platter-result", "version": 1,' >"$dir/cut.json"
 for bad in no-such.json other.json cut.json nothing.json empty; do
 	run 1 report "$dir/$bad"
 	one_sentence
-	err_has "$bad"
+	err_has "$bad: "
 	run 1 compare "$dir/c.json" "$dir/$bad"
 	one_sentence
 done
