@@ -16,10 +16,10 @@
  * by when the command is given, or soon after it. Where a track begins need not be known for that, so that it goes
  * where tracks are unequal, too. Drives do one of two things:
  *
- *	they read ahead	what is on its way is answered when the command is through, or when the sector has come by: the
- *			later of both, max(o, w);
- *	they do not	the sector is waited for: w where the command is through by then, and w and a revolution where
- *it is not.
+ *	they read ahead	what is on its way is answered when the command is through, or when the sector has come
+ *			by: the later of both, max(o, w);
+ *	they do not	the sector is waited for: w where the command is through by then, and w and a revolution
+ *			where it is not.
  *
  * Both are tried, each is as likely beforehand, and the reads themselves say which it is.
  */

@@ -21,9 +21,7 @@
 #define TRIES     8   /* for what was not read yet; for each aim that is to show something (a choice) */
 #define NEAR_EDGE 0.7 /* scales (of the logistic law) */
 #define HARDLY    5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
-#define FORGETS                                                                                                       \
-	0.5 /* what the places before show of the next ones: their log likelihood times this (a choice: half as sure) \
-	     */
+#define FORGETS   0.5 /* times the log likelihood, for the next places (a choice: half as sure) */
 
 /* ---- when the head arrives ---- */
 
