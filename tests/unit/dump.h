@@ -4,13 +4,12 @@
 #ifndef PLATTER_TESTS_DUMP_H
 #define PLATTER_TESTS_DUMP_H
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "folder.h"
 
 struct dump {
 	char root[64];
@@ -122,9 +121,15 @@ static inline void dump_open(struct dump *d, const char *name)
 	(void)fclose(f);
 }
 
+static inline int dump_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
 static inline void dump_close(const struct dump *d)
 {
-	(void)nftw(d->root, folder_remove, 16, FTW_DEPTH | FTW_PHYS);
+	(void)nftw(d->root, dump_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* One that ends with its block. */

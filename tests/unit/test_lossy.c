@@ -213,7 +213,8 @@ static double way_at(double inside, double beside, size_t looks)
 			                      .bytes = i };
 	for (size_t i = 0; i < looks; i++) {
 		v[n++] = (struct lossy_look){ .at = { beside, 20.0 }, .way = 1 + i % 2 };
-		v[n++] = (struct lossy_look){ .at = { inside, 20.0 }, .is_inside = true, .way = 1 + i % 2, .bytes = n };
+		v[n] = (struct lossy_look){ .at = { inside, 20.0 }, .is_inside = true, .way = 1 + i % 2, .bytes = n };
+		n++;
 	}
 	return lossy_place(v, n, LEAST).way;
 }
