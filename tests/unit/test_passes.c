@@ -128,8 +128,8 @@ static double cpu_seconds(void)
 /* Both are reported of the same CPU time, and the steps have what the program used, but for its start and end. */
 TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 {
-	cleanup_files struct files_run run = ran("--size=4M --repeat=20 %s", files_dir);
 	double sum = 0.0, before = cpu_seconds();
+	cleanup_files struct files_run run = ran("--size=4M --repeat=20 %s", files_dir);
 	const struct table *t;
 
 	before = cpu_seconds() - before;

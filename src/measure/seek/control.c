@@ -167,13 +167,13 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	cleanup_free double *off = xcalloc(n + 1, sizeof(*off)), *plain = xcalloc(n + 1, sizeof(*plain));
 	const bool is_whole = is_all(k, first, end);
 	const struct curve *judge = judge_of(k, first, end);
-	const double later = is_whole ? later_of(k, judge, reads, n) : k->later_ns;
 	struct summary sum, all;
-	double variance;
+	double variance, later;
 	size_t m = 0;
 
 	if (!seek_has_control(k, first, end))
 		return false;
+	later = is_whole ? later_of(k, judge, reads, n) : k->later_ns;
 	for (size_t i = 0; i < n; i++) {
 		if (!reads[i]->before)
 			continue;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/whole.h"
@@ -233,6 +234,7 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 
 	if (!accesses || !result_find_table(saved, "rates") || !(rpm > 0.0) || !size)
 		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
+	s.known.is_quick = strcmp(result_option_text(saved, "quick") ?: "no", "yes") == 0;
 	s.known.places.period_ns = 60e9 / rpm;
 	s.known.hits.without_ns = figure_number(result_find_figure(saved, "sector_hit_ns"));
 	s.known.places = seek_places_of(&s.known.places, saved);
