@@ -240,9 +240,9 @@ TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
 	static const struct {
 		const char *profile, *why;
 		enum sim_verify how;
-	} cases[] = { { "modern-4tb", "Nothing shows", SIM_VERIFY_LIES },
+	} cases[] = { { "modern-4tb", "without a look", SIM_VERIFY_LIES },
 		      { "modern-4tb", "knows no verify", SIM_VERIFY_UNKNOWN },
-		      { "ssd-sata", "without a rotation", SIM_VERIFY_TRUE } };
+		      { "ssd-sata", "No rotation", SIM_VERIFY_TRUE } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_run struct sim_run run = { 0 };
