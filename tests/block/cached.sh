@@ -187,7 +187,7 @@ assert f['cache_ends_bytes'] <= 1.1 * f['largest_cached_bytes']
 for x in rows('sweep'): # the parts that came from memory and from the device are parts of the same
     # 0.06 at most on a quiet machine, 0.27 once beside other tests: a group that is full may read pages of the program itself again, and the kernel may read ahead
     assert -0.25 <= x['cached_ratio'] + x['from_device_ratio'] - 1 <= 0.5, x
-assert any(n['code'] == 'what' and 'the memory decides' in n['text'] for n in d['notices'])
+assert any(n['code'] == 'what' and 'this is a memory score' in n['text'] for n in d['notices'])
 PY
 	empty "mark"
 fi

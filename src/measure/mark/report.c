@@ -136,9 +136,9 @@ void mark_report_what(struct result *res, uint64_t file_bytes, double cached_rat
 			"The kernel does not report how much of the file of %s was in memory: the score may be the disk's or the memory's.",
 			size);
 	else
-		result_notice(res, "what",
-		              "%.0f %% of the random reads in the file of %s came from memory: %s this score.",
-		              100.0 * cached_ratio, size, cached_ratio > 0.5 ? "the memory decides" : "the disk decides");
+		result_notice(res, "what", "%.0f %% of the random reads in the file of %s came from memory: %s.",
+		              100.0 * cached_ratio, size,
+		              cached_ratio > 0.5 ? "this is a memory score" : "the disk decides this score");
 }
 
 void mark_report_plots(struct result *res, bool has_sweep)
