@@ -352,9 +352,11 @@ static double by_ways(const struct lossy_look *v, size_t n, const struct law *us
 		struct law law = *usual;
 		double own[RATES];
 
+		if (!v[i].is_inside)
+			continue;
 		for (j = 0; j < i && !is_asked(v, n, j, v[i].way);)
 			j++;
-		if (!v[i].is_inside || j < i)
+		if (j < i) /* that way was asked */
 			continue;
 		law.n = 1.0;
 		for (j = 0; j < n; j++)
