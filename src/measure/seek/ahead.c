@@ -192,7 +192,7 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 		n += more;
 	}
 	/* One place may be odd: only a short run has no time for two. */
-	if (places > !k->is_quick && fit_arrival(sample, n, period, &prior, &a) &&
+	if (places >= (k->is_quick ? 1 : 2) && fit_arrival(sample, n, period, &prior, &a) &&
 	    interval_half(a.ci) < SEEK_KNOWN * period)
 		return hold_against(k,
 		                    (struct stats_estimate){ fmax(a.median, 0.0), { fmax(a.ci.low, 0.0), a.ci.high } },
