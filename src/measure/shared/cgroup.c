@@ -84,8 +84,8 @@ static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
 	return r;
 }
 
-/* Removes the groups of runs that were killed: their process has ended, so nobody is in them. Are there others? */
-static bool has_others(const char *mount)
+/* Groups of runs that were killed: their process has ended, so nobody is in them. Are there others? */
+static bool remove_killed(const char *mount)
 {
 	bool is_any = false;
 	char pattern[PATH_MAX + 16];
@@ -108,7 +108,7 @@ static bool has_others(const char *mount)
 /* Off again as we found it, unless another run has a group there, which would lose its limit. */
 static void switch_off(const struct cgroup *cg)
 {
-	if (cg->was_off && !has_others(cg->plan.mount))
+	if (cg->was_off && !remove_killed(cg->plan.mount))
 		(void)write_text(cg->plan.steps[0].path, "-memory"); /* refused: somebody else uses it by now */
 }
 
@@ -120,7 +120,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 	r = cgroup_plan(&cg->plan, root, memory_bytes, err);
 	if (r < 0)
 		return r;
-	(void)has_others(cg->plan.mount);
+	(void)remove_killed(cg->plan.mount);
 	cg->was_off = cg->plan.before > 0 && !groups_names(cg->plan.steps[0].path, "memory");
 	(void)do_steps(&cg->plan, 0, cg->plan.before);
 	if (mkdir(cg->plan.group, 0755) < 0)
