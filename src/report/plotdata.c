@@ -65,7 +65,7 @@ struct columns {
 /* The one of that name and document, made where it is not there yet. */
 static struct series *series_of(struct plot_data *d, const char *name, size_t document)
 {
-	char *text = report_shown(name, d->is_unicode);
+	char *text = report_shown(name, 0, d->is_unicode);
 
 	for (size_t i = 0; i < d->nseries; i++)
 		if (d->series[i].document == document && strcmp(d->series[i].name, text) == 0) {
@@ -82,7 +82,7 @@ static double bar_place(struct plot_data *d, const struct table *t, size_t row, 
 	char text[96], *name;
 
 	split_text(t, row, col, text, sizeof(text));
-	name = report_shown(text, d->is_unicode);
+	name = report_shown(text, 0, d->is_unicode);
 	for (size_t i = 0; i < d->nnames; i++)
 		if (strcmp(d->names[i], name) == 0) {
 			free(name);
@@ -213,7 +213,7 @@ static void take_dots(struct plot_data *d, const struct result *const *res, size
 
 static struct marks *add_marks(struct plot_data *d, const char *name)
 {
-	char *text = report_shown(name, d->is_unicode);
+	char *text = report_shown(name, 0, d->is_unicode);
 
 	for (size_t i = 0; i < d->nmarks; i++)
 		if (strcmp(d->marks[i].name, text) == 0) {
@@ -331,7 +331,7 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	if (result_plot_kind(plot->kind) > 0) /* else a line */
 		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
 	d->is_unicode = is_unicode;
-	d->title = report_shown(plot->title, d->is_unicode);
+	d->title = report_shown(plot->title, 0, d->is_unicode);
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
 	for (size_t i = 0; n <= DOTTED_MOST && i < n; i++)

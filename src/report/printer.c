@@ -69,7 +69,7 @@ void text_end(struct printer *p)
 
 char *text_printable(struct printer *p, const char *text)
 {
-	return report_shown(text, p->style->unicode);
+	return report_shown(text, 0, p->style->unicode);
 }
 
 char *text_format(const char *fmt, ...)

@@ -151,5 +151,5 @@ size_t report_char(const char **text, const char **ret_shown);
 void report_put(FILE *out, const char *text, const char *(*escaped)(char c));
 /* Text that a terminal shows and does not obey; cut to width columns (0: not cut). Returns its width. */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);
-/* All of it, on the heap; "" for NULL. */
-char *report_shown(const char *text, bool unicode);
+/* The same on the heap; "" for NULL. */
+char *report_shown(const char *text, unsigned columns, bool unicode);

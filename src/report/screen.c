@@ -140,10 +140,8 @@ static void print_tables(struct printer *p, const struct screen *s, size_t n)
 static void print_notices(struct printer *p, const struct result *res, size_t n, unsigned columns)
 {
 	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(res->notices[i].text) + 8;
-		cleanup_free char *text = xmust(malloc(len));
+		cleanup_free char *text = report_shown(res->notices[i].text, columns, p->style->unicode);
 
-		(void)report_printable(text, len, res->notices[i].text, columns, p->style->unicode);
 		if (i == 0)
 			text_end(p);
 		text_note(p, text);

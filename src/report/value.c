@@ -372,11 +372,11 @@ unsigned report_printable(char *buf, size_t len, const char *text, unsigned widt
 	return columns;
 }
 
-char *report_shown(const char *text, bool unicode)
+char *report_shown(const char *text, unsigned columns, bool unicode)
 {
 	size_t len = text ? strlen(text) + 8 : 8;
 	char *copy = xmust(malloc(len));
 
-	(void)report_printable(copy, len, text ? text : "", 0, unicode);
+	(void)report_printable(copy, len, text ? text : "", columns, unicode);
 	return copy;
 }
