@@ -30,7 +30,8 @@ int host_cpu_latency_hold(struct err *err)
 	r = -errno;
 	if (fd >= 0)
 		(void)close(fd); /* nothing was held */
-	return err_set(err, r, "%s could not be held (%s): idle states of the CPU add to the times.", path, err_name(r));
+	return err_set(err, r, "%s could not be held (%s): idle states of the CPU add to the times.", path,
+	               err_name(r));
 }
 
 void host_timer_slack(void)

@@ -54,8 +54,8 @@ struct run {
 	uint32_t depth;
 	struct pool pool;
 	size_t ntargets;
-	struct gate *gates; /* per target */
-	uint64_t *gone_ns;  /* per target; 0: it is there */
+	struct gate *gates;         /* per target */
+	uint64_t *gone_ns;          /* per target; 0: it is there */
 	uint64_t limit_faults;      /* faults that count against max_faults */
 	uint64_t wait_ns;           /* the feeder has nothing before that */
 	uint64_t stop_ns;           /* max_ns as a time */

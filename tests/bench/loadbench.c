@@ -34,7 +34,7 @@ struct bench {
 	int fds[MAX_TARGETS];
 	struct random_feeder random[MAX_TARGETS];
 	uint64_t at[MAX_TARGETS];
-	double interval_ns; /* of pacing; 0: none */
+	double interval_ns;              /* of pacing; 0: none */
 	uint64_t start_ns, given, count; /* count: to be given */
 	uint64_t ops, bytes, faults;
 	struct hist *latency, *late;

@@ -5,8 +5,8 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/mapper.h"
 #include "device/inside.h"
+#include "device/mapper.h"
 #include "dump.h"
 
 /* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule

@@ -48,7 +48,8 @@ TEST(every_single_flipped_bit_is_found_and_placed)
 			if (bit < 64 * 8)
 				(void)snprintf(where, sizeof(where), "block at offset 40960 has a damaged header");
 			else
-				(void)snprintf(where, sizeof(where), "(1 bits), the first at byte %u, bit %u", bit / 8, bit % 8);
+				(void)snprintf(where, sizeof(where), "(1 bits), the first at byte %u, bit %u", bit / 8,
+				               bit % 8);
 			assert_non_null(strstr(err.text, where));
 			buf[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}

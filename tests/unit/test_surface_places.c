@@ -69,7 +69,8 @@ TEST(what_the_cache_answers_is_not_read)
  */
 TEST(where_time_does_not_show_the_sector_it_is_found_alone)
 {
-	assert_true(found_alone(3011, "--range=37.94GB-38.2GB --recheck-all --without=files sda", 74120003, 14011, 30) >= 17);
+	assert_true(found_alone(3011, "--range=37.94GB-38.2GB --recheck-all --without=files sda", 74120003, 14011,
+	                        30) >= 17);
 }
 
 /* An answer that is seen late by half of a revolution takes that from the next one. */

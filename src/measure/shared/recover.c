@@ -59,8 +59,8 @@ static void say_recovery(struct session *ses, const struct device *dev, const st
 		result_notice(ses->res, "recovered", "%s; all of it is as it was before.", what);
 	else
 		result_notice(ses->res, "recovered",
-		              "%s; %" PRIu64 " of %" PRIu64
-		              " sectors could not be read or differed, %" PRIu64 " were put back%s%s%s.",
+		              "%s; %" PRIu64 " of %" PRIu64 " sectors could not be read or differed, %" PRIu64
+		              " were put back%s%s%s.",
 		              what, f->unreadable + f->differing, f->sectors, f->restored,
 		              f->saved[0] ? "; both sides are saved in " : "", f->saved,
 		              f->saved[0] ? ".then and .now" : "");

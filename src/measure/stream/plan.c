@@ -189,11 +189,11 @@ static uint64_t reserve_bytes(const struct session *ses, const struct stream_par
 static int check_options(const struct session *ses, const struct stream_params *p, struct err *err)
 {
 	const struct opt_pair pairs[] = { { p->read && p->write, "read", "write" },
-		                           { p->read && p->verify, "read", "verify" },
-		                           { p->tradeoff && p->verify, "tradeoff", "verify" },
-		                           { p->find_max && p->verify, "find", "verify" },
-		                           { p->find_max && p->rate != RATE_MAX, "find", "rate" },
-		                           { 0 } };
+		                          { p->read && p->verify, "read", "verify" },
+		                          { p->tradeoff && p->verify, "tradeoff", "verify" },
+		                          { p->find_max && p->verify, "find", "verify" },
+		                          { p->find_max && p->rate != RATE_MAX, "find", "rate" },
+		                          { 0 } };
 
 	if (opt_pairs(pairs, err) < 0)
 		return -EINVAL;

@@ -104,12 +104,12 @@ static int check_pairs(const struct surface_params *p, struct err *err)
 {
 	/* a sample is of random places: the others need all of them */
 	const struct opt_pair pairs[] = { { p->write && p->rewrite, "write", "rewrite" },
-		                           { p->write && p->verify, "write", "verify-command" },
-		                           { p->sample && p->write, "sample", "write" },
-		                           { p->sample && p->rewrite, "sample", "rewrite" },
-		                           { p->sample && p->state, "sample", "state" },
-		                           { p->sample && p->mapfile, "sample", "mapfile" },
-		                           { 0 } };
+		                          { p->write && p->verify, "write", "verify-command" },
+		                          { p->sample && p->write, "sample", "write" },
+		                          { p->sample && p->rewrite, "sample", "rewrite" },
+		                          { p->sample && p->state, "sample", "state" },
+		                          { p->sample && p->mapfile, "sample", "mapfile" },
+		                          { 0 } };
 
 	return opt_pairs(pairs, err);
 }
