@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the writes say. They go in batches for as long as those are fast; what is a change of their rate, model/states.h
+ * What the writes say. They go in batches for as long as those are fast; what is a change of their rate, stats/states.h
  * knows. From there on they go one by one, each flushed. The cache is full then, perhaps of what others wrote, which is
  * cleaned first. When the cushion's turn has come, the singles follow: twelve in a row that each had to wait, behind a
  * thousand that had not. An actuator explains them, or reading and writing a band: the likelihoods of these two are
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/smr/smr.h"
-#include "model/states.h"
+#include "stats/states.h"
 
 #define ACCESS_NS   8e6   /* where it is not known: what the slowest and the fastest differ from by a factor of two */
 #define STREAM      100e6 /* bytes per second, the same */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * States of a rate (model/states.h). Time is cut into cells that grow with it, as what comes soon is short; edges and
+ * States of a rate (stats/states.h). Time is cut into cells that grow with it, as what comes soon is short; edges and
  * amounts are of the bins.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/sustain/sustain.h"
-#include "model/states.h"
+#include "stats/states.h"
 
 #define CELL_GROWS  0.04 /* of the time so far: bursts are known to a part of their length */
 #define CELL_LEAST  8    /* requests */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/states.h"
+#include "stats/states.h"
 
 #include <math.h>
 #include <stdlib.h>
