@@ -244,23 +244,6 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 	}
 }
 
-/* Where that cache was filled before: then it is emptied slowly, and a flush into it is quick beside that. */
-TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
-{
-	static const unsigned seeds[] = { 7189, 7215, 9150, 9171 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-
-		MUST(profile_wild(&p, seeds[i], NULL, &err));
-		run = run_on(&p, textf("--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]));
-		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(text_of(run.res, "write_cache"), "on");
-		assert_string_not_equal(text_of(run.res, "flush"), "returns at once");
-	}
-}
-
 TEST(without_consent_nothing_is_written)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
@@ -297,18 +280,6 @@ TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 			if (p.kind != DISK_ROTATING)
 				assert_int_equal(run.res->nfigures, 0);
 		}
-}
-
-TEST(a_disk_that_keeps_nothing_is_reported_so)
-{
-	cleanup_profile struct profile p = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-
-	parse(&p, "cache_kb 0\n");
-	run = run_on(&p, "sda");
-	assert_int_equal(sim_run(&run), 0);
-	assert_true(result_has_notice(run.res, "nothing-kept"));
-	assert_int_equal(run.res->nfigures, 0);
 }
 
 /* It keeps what was read; large reads all fail, of a small one each 256th. */
@@ -364,25 +335,6 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 		for (size_t i = 0; i < ARRAY_LEN(names); i++)
 			assert_true(figure_equals(result_find_figure(run.res, names[i]),
 			                          result_find_figure(again, names[i])));
-	}
-}
-
-/* Behind two bridges what lies at many distances is answered quickly half of the time: no length of reading ahead
- * explains that, and none is reported. */
-TEST(answers_that_no_length_explains_show_none)
-{
-	static const uint64_t seeds[] = { 961000386, 961000566 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_run struct sim_run run = { 0 };
-		cleanup_profile struct profile p = { 0 };
-
-		MUST(profile_wild(&p, seeds[i], NULL, &err));
-		run = run_on(&p, "sda");
-		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(text_of(run.res, "reads_ahead"), "always");
-		assert_string_equal(text_of(run.res, "read_ahead_ends"), "none");
-		assert_true(isnan(sim_figure(&run, "read_ahead_bytes")));
 	}
 }
 

@@ -470,16 +470,6 @@ static void ends_with_the_budget(const char *words, double budget_s)
 		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
 }
 
-/* Nor is what was not looked at long enough called a disk without rotation. */
-TEST(a_run_that_is_too_short_for_the_rotation_says_so)
-{
-	cleanup_run struct sim_run run = run_on("quantum-fireball-tm2110a", "--time=700ms sda");
-
-	assert_true((double)sim_elapsed_ns(run.sim) * 1e-9 < 0.75);
-	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
-	assert_true(run.res->verdict_is_open && !result_has_notice(run.res, "not-rotating"));
-}
-
 TEST(a_run_ends_with_its_budget)
 {
 	if (TALLY_LARGE)
@@ -543,17 +533,6 @@ TEST(pieces_are_no_tracks)
 	print_message("pieces: %zu reported, %zu wrong\n", told, wrong);
 	assert_int_equal(wrong, 0);
 	assert_true(told >= 100);
-}
-
-TEST(an_ssd_has_no_geometry_and_is_told_so)
-{
-	cleanup_run struct sim_run run = run_on("ssd-sata", "sda");
-
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
-	assert_true(result_has_notice(run.res, "not-rotating"));
-	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
-	assert_true(isnan(sim_figure(&run, "surfaces")));
-	assert_non_null(result_find_figure(run.res, "layout"));
 }
 
 /* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the

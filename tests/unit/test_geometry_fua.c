@@ -176,12 +176,3 @@ TEST(where_no_commands_are_known_nothing_fails)
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	assert_true(isfinite(sim_figure(&run, "start_sectors_per_track")));
 }
-
-/* A place that cannot be read failed with FUA, too, and FUA was told to be refused by a disk that obeys it. */
-TEST(a_place_that_is_bad_refuses_nothing)
-{
-	cleanup_run struct sim_run run = geometry_on_wild(791120, "--seed=791120 sda", NULL, NULL);
-
-	assert_true(run.res->nfaults > 0);
-	assert_string_equal(text_of(&run, "fua_reads"), "come from the media");
-}

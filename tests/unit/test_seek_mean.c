@@ -66,38 +66,6 @@ TEST(the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short)
 	assert_true(fabs(figure_number(f) - truth) < 0.012 * truth);
 }
 
-/* Drawn disks of which a curve could not be told from three quarters of the few reads: the likeliest short one explains
- * most of what reads take. */
-TEST(few_reads_are_judged_by_what_the_others_say)
-{
-	static const uint64_t seeds[] = { 100043, 100068 };
-
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
-
-		print_message("seed %" PRIu64 ": %.3g of the variance not explained\n", seeds[i],
-		              sim_figure(&run, "random_access_unexplained_ratio"));
-		assert_true(sim_figure(&run, "random_access_unexplained_ratio") < 0.25);
-	}
-}
-
-/* Drawn disks whose cache has a track as soon as one sector of it was read, so that aimed accesses took a seventh of a
- * ms: random reads knew better. */
-TEST(what_random_reads_contradict_is_no_curve)
-{
-	static const uint64_t seeds[] = { 104002, 104024 };
-
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--without=queue sda");
-		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
-		double average = sim_figure(&run, "average_seek_with_overhead_ns");
-
-		print_message("seed %" PRIu64 ": %.3g ms with overhead\n", seeds[i], average * 1e-6);
-		assert_true(average > 0.98 * truth_seek_average_ns(g)); /* the overhead is in it */
-		assert_true(average < 1.2 * truth_seek_average_ns(g));
-	}
-}
-
 /* All that a quick one tells, and as sharp: a full one's distances and spans would have too little each. */
 TEST(a_run_of_twenty_seconds_is_no_worse_than_a_quick_one)
 {

@@ -153,28 +153,6 @@ static void late_by(struct profile *p, uint64_t every, int error, double s)
 	MUST(profile_finish(p, &err));
 }
 
-/* Without a write cache a write into the media cache takes nearly what an actuator takes where it sorts; and a cleaning
- * of a band that holds hundreds of blocks takes much longer than to read and write it. */
-TEST(slow_caches_and_crowded_bands_are_distinguished)
-{
-	static const struct {
-		uint64_t seed;
-		const char *verdict;
-	} v[] = { { 9, "no" }, { 226, "yes" } };
-
-	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-
-		MUST(profile_wild(&p, v[i].seed, NULL, &err));
-		assert_true(p.mcache.entries > 0);
-		(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
-		run = run_on(&p, "--seed=226 " WRITE);
-		assert_int_equal(sim_run(&run), 0);
-		assert_string_equal(text_of(run.res, "shingled"), v[i].verdict);
-	}
-}
-
 /* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time
  * that was not given. */
 TEST(the_way_is_reported_by_what_was_answered_and_within_the_time)

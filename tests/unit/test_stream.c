@@ -59,25 +59,6 @@ static struct sim_run stream_on(const char *words, const char *const *profiles, 
 }
 
 static const char *const ibm[] = { "ibm-deskstar-60gxp", "ibm-deskstar-60gxp" };
-static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80" };
-
-TEST(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond)
-{
-	cleanup_run struct sim_run run =
-		stream_on("--read --rate=32000000B --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
-
-	assert_true(sim_figure(&run, "sustained") == 1.0);
-	assert_true(sim_figure(&run, "dropped_bytes") == 0.0);
-	assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
-	assert_true(sim_figure(&run, "peak_bytes") < 20e6);
-	sim_run_end(&run);
-	run = stream_on("--read --rate=36000000B --buffer=40MiB --time=60s sda", ibm, 1);
-	assert_true(sim_figure(&run, "sustained") == 0.0);
-	assert_true(run.res->verdict_is_no);
-	assert_true(sim_figure(&run, "dropped_bytes") > 0.0);
-	/* 36.0 - 33.54 MB/s fill 40 MiB in 17.0 s. */
-	assert_true(sim_figure(&run, "first_overflow_s") > 16.0 && sim_figure(&run, "first_overflow_s") < 18.0);
-}
 
 /* 10 MB/s of a disk that carries 33: from one block to a hundred, of each size. */
 TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
@@ -97,58 +78,6 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 		}
 	}
 	assert_true(answered > 0);
-}
-
-/* What nobody asked the length of ends by itself; what was asked for and did not fit ended early, in every mode. */
-TEST(targets_that_end_before_what_was_asked_for_are_no_complete_run)
-{
-	static const struct {
-		const char *words, *text; /* NULL: complete */
-	} cases[] = {
-		{ "--read --rate=8MB sda", NULL },
-		{ "--read --rate=8MB --size=393216000 sda", NULL },
-		{ "--read --rate=8MB --time=20s sda", NULL },
-		{ "--read --rate=8MB --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
-		{ "--read --rate=8MB --size=1GB sda", "the targets ended before the 1.00 GB of --size" },
-		{ "--read --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
-		{ "--read --find --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
-		{ "--read --tradeoff --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
-		{ "--write --destroy-data=TINY0001 --size=1GB sda",
-		  "the targets were full before the 1.00 GB of --size" },
-		{ "--write --destroy-data=TINY0001 --rate=8MB sda",
-		  "the targets were full before the 1 m 00 s of --time" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_run struct sim_run run = stream_on(cases[i].words, (const char *const[]){ "tiny" }, 1);
-		const struct figure *f = result_find_figure(run.res, "ended_by");
-
-		assert_int_equal(run.res->status, cases[i].text ? STATUS_ENDED_EARLY : STATUS_COMPLETE);
-		assert_true(!f == !cases[i].text);
-		if (f)
-			assert_string_equal(f->value.str, cases[i].text);
-	}
-}
-
-TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
-{
-	cleanup_run struct sim_run turn = stream_on("--read --layout=roundrobin --time=20s sda sdb", both, 2);
-	cleanup_run struct sim_run balance = stream_on("--read --layout=balance --time=20s sda sdb", both, 2);
-	double slow = 29.2e6, sum = 33.54e6 + 29.2e6;
-
-	assert_true(fabs(sim_figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
-	assert_true(sim_figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
-}
-
-TEST(the_slowest_disk_is_named_where_the_rate_was_too_high_and_not_where_a_block_failed)
-{
-	static const char *const one_fails[] = { "failing", "modern-4tb" };
-	cleanup_run struct sim_run fails = stream_on("--read --rate=150MB --time=200s sda sdb", one_fails, 2);
-	cleanup_run struct sim_run slow = stream_on("--read --rate=500MB --time=20s sda sdb", one_fails, 2);
-
-	assert_true(sim_figure(&fails, "sustained") == 0.0 && sim_figure(&slow, "sustained") == 0.0);
-	assert_null(result_find_figure(fails.res, "slowest"));
-	assert_non_null(strstr(text_of(slow.res, "slowest"), "sda is the slowest"));
 }
 
 TEST(the_tradeoff_predicts_what_the_search_finds)
@@ -271,39 +200,4 @@ TEST(late_blocks_do_not_change_the_rate_of_the_clock)
 	pace_start(&pace);
 	pace_add(&pace, 5, 6);
 	assert_true(isnan(pace_ratio(&pace)));
-}
-
-/* Blocks of 1 MiB from the first on, of which so many can neither be read nor written. */
-TEST(what_failed_is_counted_and_neither_a_rate_nor_a_block_that_came_back_wrong)
-{
-	static const struct {
-		const char *words, *figure, *says;
-		unsigned bads;
-	} cases[] = {
-		{ "--read", "full_speed", "; 2 of 16 blocks could not be read", 2 },
-		{ "--read", "full_speed", "nothing was read in ", 16 },
-		{ "--read --rate=5MB", "verdict", "5 MB/s was not sustained: 2 of 16 blocks could not be read", 2 },
-		{ "--write --destroy-data=SIM0060GXP --verify", "full_speed", "; 3 of 16 blocks could not be written",
-		  3 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(),
-			                           .m = &measure_stream,
-			                           .words = textf("%s --size=16MiB sda", cases[i].words) };
-		PROFILE(p, "ibm-deskstar-60gxp");
-
-		for (unsigned k = 0; k < cases[i].bads; k++)
-			assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ 2048ull * k, 8,
-			                                                            BAD_READ | BAD_WRITE, 1.0, -EIO }),
-			                 0);
-		(void)sim_add_disk(run.sim, &p, "sda");
-		MUST_RUN(run);
-		assert_non_null(strstr(text_of(run.res, cases[i].figure), cases[i].says));
-		assert_int_equal(isnan(sim_figure(&run, "rate_bytes_per_s")), cases[i].bads == 16);
-		if (i < 3)
-			continue;
-		assert_true(sim_figure(&run, "verified_blocks") == 13.0);
-		assert_true(sim_figure(&run, "verify_errors") == 0.0);
-	}
 }

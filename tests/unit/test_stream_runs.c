@@ -216,26 +216,6 @@ TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 
 /* ---- trouble ---- */
 
-TEST(a_stall_is_on_the_list_and_what_it_cost)
-{
-	cleanup_run struct sim_run run = { .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
-	PROFILE(p, IBM);
-
-	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
-	stream_beside(&run, &p);
-	assert_int_equal(result_find_table(run.res, "stalls")->nrows, 1);
-	assert_true(fabs(cell(&run, "stalls", 0, "start_s") - 8.0) < 0.1);
-	assert_true(fabs(cell(&run, "stalls", 0, "length_s") - 2.0) < 0.1);
-	assert_true(cell(&run, "stalls", 0, "occupancy_bytes") > 19e6); /* the ring was full by then */
-	/* A second's data fit; the other second's are lost. */
-	assert_true(sim_figure(&run, "overflows") == 1.0);
-	assert_true(fabs(sim_figure(&run, "dropped_bytes") - 20e6) < 3e6);
-	assert_true(fabs(cell(&run, "overflows", 0, "start_s") - 9.0) < 0.15);
-	assert_true(fabs(cell(&run, "overflows", 0, "length_s") - 1.0) < 0.15);
-	assert_true(cell(&run, "targets", 0, "max_gap_ns") > 1.95e9);
-	assert_true(cell(&run, "targets", 0, "response_max_ns") > 1.95e9);
-}
-
 TEST(what_cannot_be_read_or_written_is_reported_and_the_rest_goes_on)
 {
 	static const char *const ways[] = {
@@ -523,19 +503,4 @@ TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_in_range(result_fault_count(run.res), 1, 100);
 	assert_true(run.res->head.elapsed_s < 20.0);
-}
-
-#define TWO "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 "
-
-/* In balance the faster disk takes more; and in the second one each has less room than would be its part. */
-TEST(what_several_disks_were_given_is_all_read_back)
-{
-	cleanup_run struct sim_run run = streamed(IBM, "maxtor-diamondmax-80", true,
-	                                          TWO "--verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb");
-
-	assert_true(sim_figure(&run, "verified_blocks") == 640.0);
-	assert_true(sim_figure(&run, "verify_errors") == 0.0);
-	assert_true(cell(&run, "targets", 0, "bytes") + cell(&run, "targets", 1, "bytes") == 640.0 * 65536);
-	assert_true(cell(&run, "targets", 0, "bytes") != cell(&run, "targets", 1, "bytes"));
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
 }

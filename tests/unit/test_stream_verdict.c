@@ -202,46 +202,6 @@ TEST(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open)
 	assert_true(5 * score.open <= n);
 }
 
-/* Once called sustained while the ring filled: 4 disks of 897 MB/s together, and one of 215 MB/s at the start. */
-TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run)
-{
-	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
-	static const struct {
-		unsigned ndisks;
-		const char *words;
-	} cases[] = {
-		{ 4, "--rate=1500MB --time=1s --buffer=1GiB" },
-		{ 4, "--rate=1500MB --time=1s --buffer=1GiB --write" },
-		{ 1, "--rate=220MB --time=10s" },
-		{ 1, "--rate=220MB --time=30s" },
-		{ 1, "--rate=220MB --time=60s" },
-		{ 1, "--rate=220MB --time=10s --write" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
-		bool writes = strstr(cases[i].words, "--write") != NULL;
-		char words[400];
-		int n = snprintf(words, sizeof(words), "%s%s", cases[i].words, writes ? "" : " --read");
-
-		for (unsigned k = 0; k < cases[i].ndisks; k++) {
-			PROFILE(p, "modern-4tb");
-
-			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "STREAM%04u", k);
-			(void)sim_add_disk(run.sim, &p, names[k]);
-			if (writes)
-				n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=STREAM%04u", k);
-			n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[k]);
-		}
-		sim_set_contents(run.sim, false);
-		run.words = words;
-		MUST_RUN(run);
-		if (sim_figure(&run, "sustained") == 1.0)
-			fail_msg("%s: %s", words, text_of(run.res, "verdict"));
-		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
-	}
-}
-
 TEST(a_rate_that_could_not_be_judged_is_not_refuted)
 {
 	cleanup_run struct sim_run run = ran(&measure_stream, "tiny", "--read --find sda");
@@ -260,17 +220,4 @@ TEST(a_rate_that_could_not_be_judged_is_not_refuted)
 	/* Up to what the disk carries on the average, since it is played to its end; the end of the range is not where
 	 * it could not be judged. */
 	assert_true(figure_number(most) < 17.9e6 && most->ci.high > 17e6);
-}
-
-TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
-{
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "tiny");
-
-	p.faults.gone_at_s = 5.0;
-	run = ran_on(&measure_stream, &p, "--read --rate=8MB --time=20s sda");
-	assert_int_equal(run.res->status, STATUS_DEVICE_GONE);
-	assert_non_null(strstr(text_of(run.res, "verdict"), "8 MB/s held for "));
-	assert_non_null(strstr(text_of(run.res, "verdict"), "then sda took no more requests"));
-	assert_false(result_has_notice(run.res, "shorter"));
 }

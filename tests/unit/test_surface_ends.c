@@ -305,14 +305,6 @@ TEST(a_sample_counts_no_byte_twice)
 		}
 }
 
-TEST(a_sample_of_a_range_that_is_no_multiple_of_anything_reads_all_of_it)
-{
-	cleanup_run struct sim_run run =
-		ran(&measure_surface, "tiny", "--sample --time=90s --range=1000-100001300 sda");
-
-	assert_true(sim_figure(&run, "unscanned_bytes") == 0 && sim_figure(&run, "scanned_ratio") == 1);
-}
-
 TEST(a_sample_of_a_disk_that_fails_at_its_start_or_everywhere_reads_other_places)
 {
 	for (int is_all = 0; is_all < 2; is_all++) {

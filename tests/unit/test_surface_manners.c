@@ -190,19 +190,3 @@ TEST(nothing_is_read_while_the_disk_is_too_warm)
 	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 10000000000 / 512 * 512);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 }
-
-/* The virtual clock begins at 1000 s of its day. */
-TEST(outside_of_the_hours_nothing_is_read)
-{
-	struct sim_run run;
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	run = run_on(&p, "--hours=1-3 --range=-4GB sda");
-	assert_true(sim_elapsed_ns(run.sim) > 2600 * NS_PER_S && sim_elapsed_ns(run.sim) < 2700 * NS_PER_S);
-	assert_only(&run, "always", 4000000);
-	sim_run_end(&run);
-	run = run_on(&p, "--hours=22-6 --range=-1GB sda");
-	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
-	sim_run_end(&run);
-}

@@ -97,42 +97,6 @@ TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 }
 
-/*
- * A connection slower than the medium, whose buffer makes up for a revolution, and a busy host, after whose late
- * answers the next seem early; not where the medium is slower than either, or the host is quiet.
- */
-TEST(what_hides_weak_places_is_reported_and_only_there)
-{
-	static const struct {
-		const char *profile; /* NULL: wild */
-		uint64_t seed;
-		double interface_bytes_per_s;
-		const char *words, *code;
-		bool is_quiet, is_reported;
-	} cases[] = {
-		{ "modern-4tb", 0, 600e6, "--range=-4GB sda", "buffered", false, false },
-		{ "modern-4tb", 0, 150e6, "--range=-4GB sda", "buffered", false, true },
-		{ "modern-4tb", 0, 150e6, "--range=98%-98.1% sda", "buffered", false, false },
-		{ NULL, 5022, 0, "--range=90070212608-90.5GB sda", "buffered", false, true },
-		{ NULL, 3011, 0, "--range=9342820352-10342817792 sda", "insensitive", false, true },
-		{ NULL, 3011, 0, "--range=9342820352-10342817792 sda", "insensitive", true, false },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_profile struct profile p =
-			cases[i].profile ? profile_named(cases[i].profile) : profile_drawn(cases[i].seed, NULL);
-		cleanup_run struct sim_run run = { 0 };
-
-		if (cases[i].interface_bytes_per_s > 0)
-			p.path.interface_bytes_per_s = cases[i].interface_bytes_per_s;
-		if (cases[i].is_quiet)
-			MUST(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err));
-		run = run_on(&p, cases[i].words);
-		if (result_has_notice(run.res, cases[i].code) != cases[i].is_reported)
-			fail_msg("case %zu: %s", i, cases[i].code);
-	}
-}
-
 /* What comes late now and then, as a network makes it, is no place that is slow: asked alone it is well. */
 TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 {
@@ -165,26 +129,6 @@ TEST(a_place_is_read_beside_both_sides_of_it)
 	assert_true(sim_figure(&run, "passing_places") > 10);
 	assert_int_equal(count_kind(run.res, "passing", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-}
-
-/*
- * A bridge that cuts requests loses revolutions where its pieces end: that is seen in passing, and by itself no such
- * place is slow.
- */
-TEST(behind_a_bridge_no_healthy_place_is_called_slow)
-{
-	static const uint64_t seeds[] = { 9003, 9007, 9010, 9014, 9015, 9021, 9023, 9024 };
-	uint64_t passed = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		DRAWN(p, seeds[i], "bridge");
-		cleanup_run struct sim_run run = run_on(&p, "--range=-2GB --without=files sda");
-
-		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-		passed += (uint64_t)(sim_figure(&run, "passing_places") + sim_figure(&run, "once_places"));
-	}
-	print_message("%d places well by themselves\n", (int)passed);
-	assert_true(passed > 100);
 }
 
 /* ---- verify commands ---- */

@@ -28,54 +28,8 @@ static void near(const struct sim_run *run, const char *what, const char *name, 
 		fail_msg("%s: %s is %.6g, in truth %.6g", what, name, x, truth);
 }
 
-/* MB/s and MB; what a minute of rest brings back is fast again, with what comes in meanwhile. */
-static const struct device_case {
-	const char *text, *words, *cause;
-	double fast, amount, slow, minute;
-} cases[] = {
-	{ DEVICE "fast_cells 1000000 60 20 4 500\n", WRITE, "bytes", 60, 1024, 20, 240 },
-	/* a stall of a third of a second for each 20 MB of either state */
-	{ DEVICE "fast_cells 1000000 60 20 4 500\ncollection 20000 300\n", WRITE, "bytes", NAN, 1024, NAN, NAN },
-	/* forty requests, of which sixteen are under way when it is spent */
-	{ DEVICE "interface_mbs 60\nlimit_mbs 8\ncredit_kb 32000\n", WRITE, "bytes", NAN, 32.8 * 60 / 52.0, 8, NAN },
-	{ DEVICE "interface_mbs 60\nlimit_mbs 15\ncredit_kb 500000\n", WRITE, "bytes", 60, 512 * 60 / 45.0, 15,
-	  15 * 60 * 60 / 45.0 },
-	{ DEVICE "interface_mbs 60\nlimit_iops 200 30000\nchannels 1\nread_latency_us 1000\nstripe_bytes 65536\n",
-	  "--random sda", "requests", NAN, NAN, 200 * 4096e-6, NAN },
-	/* of 16 KiB the link takes fewer than come back: those are never slow */
-	{ DEVICE "interface_mbs 2.2\nlimit_iops 200 30000\nread_latency_us 1000\nstripe_bytes 65536\n", "--random sda",
-	  "requests", NAN, NAN, 200 * 4096e-6, NAN },
-	/* and of 8 KiB so few that the credit lasts for longer than is waited for */
-	{ DEVICE "interface_mbs 2.2\nlimit_iops 250 30000\nread_latency_us 1000\nstripe_bytes 65536\n", "--random sda",
-	  "requests", NAN, NAN, 250 * 4096e-6, NAN },
-	{ DEVICE "interface_mbs 100\nheat 20 60 60 25\n", WRITE, "temperature", 100, 1726.1 /* 100 * 60 * ln(4/3) */,
-	  NAN, NAN },
-	{ DEVICE "interface_mbs 60\nfast_time 20 0.1 20\n", WRITE, "time", 60, 1200, 20, 0.1 * 60 * 60 },
-	{ DEVICE "spare_area 2000000 20\ninterface_mbs 50\n", WRITE, "free space", 50, 2048, 20, NAN },
-	{ DEVICE "interface_mbs 180\nchannel_mbs 5\ntrimmed 0 4000000\n", "sda", "place", 180, 2048, NAN, NAN },
-	{ DEVICE "interface_mbs 50\n", WRITE, "nothing", NAN, NAN, 50, NAN },
-	{ DEVICE "interface_mbs 50\ncollection 100000 200\n", WRITE, "nothing", NAN, NAN, NAN, NAN },
-};
-
-TEST(burst_rates_amount_and_cause_are_those_of_the_device)
-{
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct device_case *c = &cases[i];
-		cleanup_run struct sim_run run = run_on(c->text, c->words);
-
-		if (strcmp(text_of(run.res, "limited_by"), c->cause) != 0)
-			fail_msg("limited by %s, in truth %s: %s", text_of(run.res, "limited_by"), c->cause, c->text);
-		assert_false(run.res->verdict_is_open);
-		if (!isnan(c->fast) || strcmp(c->cause, "nothing") == 0)
-			near(&run, c->cause, "burst_bytes_per_s", c->fast * 1e6, 0.01);
-		if (!isnan(c->amount) || strcmp(c->cause, "nothing") == 0)
-			near(&run, c->cause, "burst_bytes", c->amount * 1e6, 0.02);
-		if (!isnan(c->slow))
-			near(&run, c->cause, "settled_bytes_per_s", c->slow * 1e6, 0.01);
-		if (!isnan(c->minute))
-			near(&run, c->cause, "minute_of_rest_bytes", c->minute * 1e6, 0.05);
-	}
-}
+/* 60 MB/s for 1024 MB, and then 20. */
+#define CELLS DEVICE "fast_cells 1000000 60 20 4 500\n"
 
 /* A disk with a cache in memory and one on its platters, full within a quarter of a second of 20 minutes: two states of
  * their own, which together hold what both caches do. */
@@ -152,7 +106,7 @@ TEST(one_temperature_behind_every_rest_is_heat_whatever_other_requests_show)
 /* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
 TEST(a_run_that_ends_before_it_settles_says_so)
 {
-	cleanup_run struct sim_run run = run_on(cases[0].text, "--time=60s " WRITE);
+	cleanup_run struct sim_run run = run_on(CELLS, "--time=60s " WRITE);
 
 	assert_true(run.res->verdict_is_open);
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
@@ -166,7 +120,7 @@ TEST(a_run_that_ends_before_it_settles_says_so)
 
 TEST(a_signal_during_a_rest_keeps_what_was_measured)
 {
-	cleanup_profile struct profile p = profile_of(cases[0].text);
+	cleanup_profile struct profile p = profile_of(CELLS);
 	cleanup_run struct sim_run run = run_for(&measure_sustain, &p, WRITE);
 
 	run_until(&run, 800 * NS_PER_S);
@@ -177,7 +131,7 @@ TEST(a_signal_during_a_rest_keeps_what_was_measured)
 
 TEST(no_more_is_asked_than_the_rate_that_was_given)
 {
-	cleanup_run struct sim_run run = run_on(cases[0].text, "--rate=10MB " WRITE);
+	cleanup_run struct sim_run run = run_on(CELLS, "--rate=10MB " WRITE);
 
 	near(&run, "paced", "settled_bytes_per_s", 10e6, 0.02);
 	assert_string_equal(text_of(run.res, "limited_by"), "--rate");

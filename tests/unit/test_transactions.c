@@ -128,40 +128,6 @@ TEST(arrivals_are_poisson_at_every_rate)
 	}
 }
 
-/* Mean response of M/M/c (Erlang C). */
-static double mmc_mean(unsigned c, double rate, double service)
-{
-	double a = rate * service, term = 1.0, sum = 0.0, wait;
-
-	for (unsigned k = 0; k < c; k++) {
-		sum += term;
-		term *= a / (k + 1);
-	}
-	term *= c / (c - a);
-	wait = term / (sum + term);
-	return service + wait * service / (c - a);
-}
-
-TEST(several_processors_answer_as_mmc_does)
-{
-	cleanup_run struct sim_run run = run_on(
-		"ssd-sata", "--ios=0 --cpu=10ms --processors=3 --randomise=work --arrivals=250 --time=8000s sda");
-
-	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
-	assert_true(is_near(sim_figure(&run, "cpu_ratio"), 2.5, 0.01));
-	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
-}
-
-TEST(half_a_million_arrive_each_second)
-{
-	cleanup_run struct sim_run run =
-		run_on("ssd-sata", "--ios=0 --cpu=1us --processors=4 --arrivals=500000 --time=4s sda");
-
-	/* The spread of two million exponential gaps is 0.07 %. */
-	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 500000, 0.002));
-	assert_true(sim_figure(&run, "unfinished") == 0.0);
-}
-
 /* ---- the long run ---- */
 
 #define SERVICE_S 0.00601024 /* of a server of one queue: 6 ms, and 4 KiB at 400 MB/s */
@@ -327,16 +293,6 @@ TEST(a_slow_start_is_left_out)
 	assert_true(sim_figure(&run, "response_max_ns") < 50e6);
 }
 
-TEST(closed_runs_obey_the_operational_laws)
-{
-	cleanup_run struct sim_run run =
-		run_on("tiny", "--users=30 --think=500ms --ios=2 --cpu=5ms --randomise=work --time=1000s sda");
-
-	assert_true(is_near(sim_figure(&run, "law_users"), 30, 0.01));
-	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
-	assert_true(sim_figure(&run, "device_busy_ratio") > 0.1 && sim_figure(&run, "device_busy_ratio") <= 1.0);
-}
-
 /* U = X D for the disk, with the service that its profile says; the kernel's counters and ours agree. */
 TEST(the_disk_is_as_busy_as_the_law_says)
 {
@@ -374,18 +330,6 @@ TEST(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit)
 	assert_true(sim_figure(&four, "transactions") == 400.0);
 }
 
-TEST(percentiles_are_refused_when_the_sample_cannot_carry_them)
-{
-	cleanup_run struct sim_run run = run_on("ssd-sata", "--users=1 --ios=1 --count=999 sda");
-
-	assert_true(isnan(sim_figure(&run, "response_p99_ns")));
-	assert_true(sim_figure(&run, "response_p95_ns") > 0);
-	assert_true(result_has_notice(run.res, "few-samples"));
-	sim_run_end(&run);
-	run = run_on("ssd-sata", "--users=1 --ios=1 --count=1000 sda");
-	assert_true(sim_figure(&run, "response_p99_ns") > 0);
-}
-
 TEST(classes_are_distinguished)
 {
 	cleanup_run struct sim_run run =
@@ -403,14 +347,6 @@ TEST(classes_are_distinguished)
 	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
 }
 
-TEST(a_thousand_users_are_served_on_time)
-{
-	cleanup_run struct sim_run run = run_on("ssd-sata", "--users=1000 --think=1s --ios=2 --time=60s sda");
-
-	assert_true(sim_figure(&run, "late_p99_ns") < 1e6);
-	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 1000, 0.03));
-}
-
 TEST(the_number_of_users_that_fit_is_found)
 {
 	cleanup_run struct sim_run run =
@@ -426,39 +362,6 @@ TEST(the_number_of_users_that_fit_is_found)
 	assert_int_equal(run.res->nplots, 2); /* once, not for each try */
 	assert_true(sim_figure(&run, "users") == found && sim_figure(&run, "response_mean_ns") < 200e6);
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.0);
-}
-
-/* Too few transactions for the limit are a result, not a failure of the run. */
-TEST(a_search_for_users_in_too_little_time_cannot_tell)
-{
-	cleanup_run struct sim_run some = run_on("tiny", "--find --limit=p95<8ms --ios=1 --time=1s sda"),
-				   none = run_on("tiny", "--find --limit=p95<1s --ios=1000 --time=1s sda");
-
-	for (int is_none = 0; is_none < 2; is_none++) {
-		const struct result *res = (is_none ? &none : &some)->res;
-
-		assert_true(result_has_notice(res, "few-for-limit"));
-		assert_false(res->verdict_is_no);
-		assert_int_equal(res->status, STATUS_COMPLETE);
-	}
-	assert_true(isnan(sim_figure(&none, "max_users")));
-}
-
-/*
- * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t
- * at least, so of 5000 the 50 slowest (99 %) began within the first 0.1 s of it: 1.9 s.
- */
-TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
-{
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "ssd-sata");
-
-	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 3.0, .length_s = 2.0 }), 0);
-	MUST(profile_finish(&p, &err));
-	run = ran_on(&measure_transactions, &p, "--arrivals=500 --ios=1 --time=10s sda");
-	assert_true(is_near(sim_figure(&run, "response_p99_ns"), 1.9e9, 0.05));
-	assert_true(sim_figure(&run, "response_max_ns") > 1.95e9);
-	assert_true(sim_figure(&run, "late_max_ns") < 1e6); /* it was not platter */
 }
 
 /* A disk that refuses at once would otherwise be a fast one. The laws are of all that went through it. */
@@ -510,14 +413,4 @@ TEST(an_interrupt_keeps_what_was_measured)
 	run_until(&run, 20 * NS_PER_S);
 	assert_true(sim_figure(&run, "transactions") > 5000);
 	assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
-}
-
-TEST(a_first_arrival_beyond_the_time_is_not_waited_for)
-{
-	cleanup_run struct sim_run run = run_on("tiny", "--arrivals=0.001 --time=1s --ios=1 sda");
-
-	assert_true(run.res->head.elapsed_s < 2.0);
-	assert_true(sim_figure(&run, "transactions") == 0.0);
-	assert_true(sim_figure(&run, "measured_s") == 1.0);
-	assert_true(result_has_notice(run.res, "none-arrived") && run.res->verdict_is_open && !run.res->verdict_is_no);
 }

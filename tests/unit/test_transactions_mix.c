@@ -113,36 +113,3 @@ TEST(requests_of_several_sizes_come_in_their_shares)
 		assert_true(n > 1000.0 && (double)result_find_figure(res, "io_service_mean_ns")->samples == n);
 	}
 }
-
-TEST(without_a_mix_there_is_one_kind_of_request)
-{
-	static const char *const words[] = { "--time=10s sda", "--write --destroy-data=SIM0004000 --time=10s sda",
-		                             "--write=100% --destroy-data=SIM0004000 --time=10s sda" };
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		cleanup_result struct result *res = measured(words[i]);
-
-		assert_null(result_find_table(res, "requests"));
-	}
-}
-
-/* 10 a second for 60 s: none more, none less, and no queue where a request takes 13 ms. */
-TEST(equal_times_between_arrivals_are_equal)
-{
-	cleanup_result struct result *res = measured("--arrivals=10 --ios=1 --class=law=fixed --time=60s sda");
-
-	assert_false(res->verdict_is_no);
-	assert_true(figure_number(result_find_figure(res, "transactions")) == 600.0);
-	assert_true(figure_number(result_find_figure(res, "response_max_ns")) < 40e6);
-}
-
-/* One may be under way when the run ends: that is no queue that grows. */
-TEST(a_steady_stream_is_steady_wherever_it_ends)
-{
-	for (int ms = 20000; ms < 20005; ms++) {
-		cleanup_result struct result *res = NULL;
-
-		res = measured_on("ssd-sata", textf("--arrivals=200 --ios=1 --class=law=fixed --time=%dms sda", ms));
-		assert_false(res->verdict_is_no);
-	}
-}

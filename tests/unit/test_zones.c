@@ -280,20 +280,6 @@ TEST(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit)
 		assert_true(fabs(spot_error(&run, k)) < 0.02);
 }
 
-/* A thin volume of which half was never written and answers eight times as fast: samples of the other half take long,
- * but do not pause. */
-TEST(a_thin_volume_does_not_give_its_data_in_bursts)
-{
-	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-
-	assert_int_equal(profile_wild(&p, 2002, NULL, &err), 0);
-	run = zones_on(&p, "--seed=2002 sda");
-	assert_true(result_has_notice(run.res, "uneven"));
-	assert_false(result_has_notice(run.res, "bursts"));
-}
-
 /* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is
  * a lower bound. */
 TEST(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have)

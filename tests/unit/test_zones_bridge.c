@@ -53,15 +53,6 @@ TEST(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends)
 	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
 }
 
-/* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
-TEST(an_edge_near_the_end_is_not_looked_for_behind_it)
-{
-	cleanup_run struct sim_run run = { 0 };
-
-	run = zones_on_wild(140496, NULL); /* which fails where a read is not of the plan */
-	assert_true(isfinite(sim_figure(&run, "mean_bytes_per_s")));
-}
-
 #define REV_NS     8e6
 #define REQUESTS   480
 #define REQUEST_NS 4e6 /* without a track's end in it, ... */
@@ -100,57 +91,4 @@ TEST(quick_requests_do_not_make_up_for_a_lost_revolution)
 	fill_done(d, false);
 	zone_estimate_waits(d, REQUESTS, REV_NS, &waits, &revs);
 	assert_int_equal(waits, 0);
-}
-
-struct drive {
-	uint64_t seed;
-	const char *class; /* NULL: any */
-};
-
-/* So many of the drives are measured, and nothing is counted on any. */
-static void none_on(const struct drive *drives, size_t n, size_t (*count)(const struct sim_run *run))
-{
-	for (size_t i = 0; i < n; i++) {
-		cleanup_run struct sim_run run = { 0 };
-
-		run = zones_on_wild(drives[i].seed, drives[i].class);
-		assert_int_equal(count(&run), 0);
-	}
-}
-
-static size_t slow_regions(const struct sim_run *run)
-{
-	return result_find_table(run->res, "slow_regions")->nrows;
-}
-
-/* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close
- * together. */
-TEST(a_few_waits_close_together_are_chance)
-{
-	static const struct drive drives[] = {
-		{ 122078, NULL }, { 210042, "old-scsi" }, { 160066, "old-scsi" }, { 200236, NULL }
-	};
-
-	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
-}
-
-/* 40 MB/s, and a segment that holds 64 KiB: the drive waits for the link, and then for the platter. */
-TEST(where_each_request_costs_time_it_is_reported)
-{
-	for (int is_slow = 0; is_slow < 2; is_slow++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "--zones=start,middle,end sda" };
-		cleanup_profile struct profile p = { 0 };
-
-		MUST(profile_load(&p, SIMDISK_PROFILES "/modern-4tb.disk", &err));
-		if (is_slow) {
-			p.path.interface_bytes_per_s = 40e6;
-			p.cache.bytes = 2048 << 10;
-		}
-		MUST(profile_finish(&p, &err));
-		(void)sim_add_disk(run.sim, &p, "sda");
-		sim_set_contents(run.sim, false);
-		MUST_RUN(run);
-		assert_int_equal(result_has_notice(run.res, "request-size"), is_slow);
-		sim_run_end(&run);
-	}
 }

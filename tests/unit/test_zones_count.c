@@ -28,28 +28,3 @@ TEST(where_time_ends_before_all_places_are_read_there_may_be_more_zones_and_none
 			assert_true(number(bands, i, "last_byte") <= read_to + cell);
 	}
 }
-
-/* A bridge that is slower than its disk. */
-TEST(where_no_step_is_seen_no_zone_is_told)
-{
-	static const uint64_t seeds[] = { 652055 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_run struct sim_run run = { 0 };
-
-		run = zones_on_wild(seeds[i], NULL);
-		assert_true(result_has_notice(run.res, "zones-hidden"));
-		assert_int_equal(result_find_table(run.res, "bands")->nrows, 0);
-		assert_true(isnan(figure_number(result_find_figure(run.res, "bands"))));
-	}
-}
-
-/* One of the readings for edges met a place that fails, and lost nine tenths of its time: as noise it would hide all
- * zones. */
-TEST(a_bad_place_beside_an_edge_hides_no_zones)
-{
-	cleanup_run struct sim_run run = { 0 };
-
-	run = zones_on_wild(653122, NULL);
-	assert_true(result_find_table(run.res, "bands")->nrows >= 20);
-}

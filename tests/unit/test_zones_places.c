@@ -312,34 +312,6 @@ TEST(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them)
 	assert_true(10 * soon >= 9 * fast);
 }
 
-/*
- * Nearly nothing is spent on a buffer that holds nothing (524227), a place that is not stored says nothing of how long
- * a sample of another takes (524127), the last sample still fits in (524275), and of a drive that has one request at a
- * time one of each sample does not count (524307, 524263). Of long requests two are under way, and two of each sample
- * do not count (437011, 437014); a sample that stands out is read again while there is time (437045). Of a place that
- * is new no more is expected than of the slowest, as the one before it may not be stored (437241).
- */
-TEST(three_places_take_no_longer_than_three_seconds_or_twice_the_least)
-{
-	static const uint64_t seeds[] = { 524227, 524127, 524275, 524307, 524263, 437011, 437014, 437045, 437241 };
-
-	for (size_t i = 0; i < TALLY_DRIVES(sizeof(seeds) / sizeof(seeds[0])); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
-		char words[64];
-
-		(void)snprintf(words, sizeof(words), "--seed=%d --zones=start,middle,end sda", (int)seeds[i]);
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		run = zones_on(&p, words);
-		run.words = NULL;
-		print_message("%d: %.2f s, %.2f of the least\n", (int)seeds[i], sim_figure(&run, "used_s"),
-		              sim_figure(&run, "used_to_bound_ratio"));
-		assert_true(sim_figure(&run, "used_s") <= 3.0);
-		assert_true(sim_figure(&run, "used_to_bound_ratio") <= 2.0);
-	}
-}
-
 #define OLD_REVS 10.0 /* a rate to begin with takes less, and a megabyte of an old disk more */
 
 /* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and
@@ -364,55 +336,6 @@ TEST(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks)
 	}
 	sim_run_end(&run);
 	profile_done(&p);
-}
-
-#define LEAST_USUAL 60000 /* bytes of a request: what else is none smaller */
-
-/* Of each sample so many requests do not count: smaller ones, where the drive bears them, of 320049 with 14 to 25 MB/s
- * and of 437074, of which the usual ones have 119 sectors. */
-TEST(three_places_of_an_old_disk_are_read_in_small_requests)
-{
-	static const uint64_t seeds[] = { 320049, 437074 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		run = zones_on(&p, "--zones=start,middle,end sda");
-		assert_true(number(result_find_table(run.res, "layouts"), 0, "request_bytes") < LEAST_USUAL);
-	}
-}
-
-/* A drive that waits for each request, and loses revolutions so that the first pass goes over to large ones by itself:
- * the small ones before were told as "not idle at first". */
-TEST(what_small_requests_took_is_no_change_in_time)
-{
-	static const uint64_t seeds[] = { 661055, 661177 };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_run struct sim_run run = zones_on_wild(seeds[i], NULL);
-
-		assert_false(result_has_notice(run.res, "speed-up"));
-		assert_true(isnan(sim_figure(&run, "burst_bytes_per_s")));
-	}
-}
-
-/* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read
- * ahead, those of the other places do not. */
-TEST(what_only_long_samples_find_read_ahead_is_not_unstored_and_has_no_mean)
-{
-	static const uint64_t seeds[] = { 150062, 150131 };
-
-	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(seeds)); i++) {
-		cleanup_run struct sim_run run = zones_on_wild(seeds[i], NULL);
-
-		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
-		/* It was 38 % too low. */
-		assert_true(isnan(sim_figure(&run, "mean_bytes_per_s")));
-		assert_true(result_has_notice(run.res, "by-length"));
-	}
 }
 
 /* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored
@@ -467,13 +390,4 @@ TEST(a_disk_that_slept_is_measured_as_long_as_one_that_did_not)
 	assert_false(was_awake);
 	assert_true(was_asleep);
 	assert_int_equal(asleep, awake);
-}
-
-/* Behind a bridge that passes 16 KiB at a time the first megabytes take eight seconds. */
-TEST(a_slow_bridge_is_no_disk_that_slept)
-{
-	cleanup_run struct sim_run run = { 0 };
-
-	run = zones_on_wild(436021, "bridge");
-	assert_false(result_has_notice(run.res, "spin-up"));
 }

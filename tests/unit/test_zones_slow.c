@@ -250,35 +250,6 @@ TEST(what_wild_disks_have_is_true)
 	assert_true(told >= (TALLY_SHARE == 1 ? 4 : 1));
 }
 
-/*
- * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is
- * not stored.
- */
-TEST(what_is_faster_than_a_slow_place_is_no_other_device)
-{
-	static const uint64_t seeds[] = { 100626, 100695, 100713 };
-
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		cleanup_run struct sim_run run = { 0 };
-
-		run = zones_on_wild(seeds[i], "dying");
-		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
-	}
-}
-
-/* Volumes whose credit comes back in the middle of a run: from then on all is fast, and most looks at some places fall
- * into that time. */
-TEST(what_is_fast_since_a_time_is_no_uneven_part)
-{
-	static const uint64_t seeds[] = { 982050086, 991060035 };
-
-	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
-		cleanup_run struct sim_run run = zones_on_wild(seeds[i], "cloud");
-
-		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
-	}
-}
-
 /* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk
  * three times as fast as the media. */
 TEST(edges_of_zones_are_read_where_nothing_was)
