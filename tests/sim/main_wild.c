@@ -45,8 +45,6 @@ static const char *const noise_choices[] = { "own", "none", "mild", "real", "liv
 
 static const char *const writes_choices[] = { "any", "shingled", "cached", "plain", NULL };
 
-static const char *const laws_choices[] = { "own", "other", "host", NULL };
-
 static const struct opt opts[] = {
 	OPT_U64(struct options, disks, "disks", 'n', "N", "50", "how many disks: seeds 1 to N", .min = 1, .max = 1e6),
 	OPT_STR(struct options, seeds, "seeds", 0, "A-B", NULL, "these seeds instead; one number is one disk"),
@@ -56,8 +54,8 @@ static const struct opt opts[] = {
 	OPT_CHOICE(struct options, noise, "noise", 0, noise_choices, "own",
 	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
 	OPT_CHOICE(
-		struct options, laws, "laws", 0, laws_choices, "own",
-		"as drawn; or what a read ahead of the head costs and the switch of heads are drawn freely; or the host's lateness is"),
+		struct options, laws, "laws", 0, wild_laws_names, "own",
+		"as drawn; or what a read ahead of the head costs and the switch of heads are drawn freely; or the host's lateness is; or what else there is"),
 	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
 	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
 	OPT_FLAG(struct options, is_hard, "hard", 0, "media caches with large bands and maps, most full at the start"),
@@ -167,7 +165,7 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 	if (o->is_hard)
 		wild_hard_cache(ret, seed);
 	if (o->laws)
-		r = o->laws == 1 ? profile_vary_laws(ret, seed, err) : profile_vary_host(ret, seed, err);
+		r = profile_vary(ret, (enum wild_laws)o->laws, seed, err);
 	if (r == 0 && o->noise)
 		r = profile_add_noise(ret, (enum wild_noise)(o->noise - 1), seed, err);
 	if (r == 0 && o->plant && !o->judge)

@@ -35,7 +35,7 @@ static struct profile base_of(const char *name)
 	p = profile_drawn(seed, what && !is_varied && !is_quiet ? what + 1 : NULL);
 	if (is_varied) {
 		MUST(profile_finish(&p, &err));
-		MUST(profile_vary_laws(&p, seed, &err));
+		MUST(profile_vary(&p, LAWS_OTHER, seed, &err));
 	}
 	if (is_quiet)
 		MUST(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err));

@@ -128,32 +128,6 @@ static void be_odd(struct rng *r, struct profile *p, bool is_old)
 		p->ctl.read_watermark = between(r, 0.1, 1);
 }
 
-int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err)
-{
-	struct rng r;
-
-	if (p->kind != DISK_ROTATING)
-		return 0;
-	rng_init(&r, seed, 0x1a35);
-	if (chance(&r, 0.5))
-		p->cache.ahead_overhead = OVERHEAD_HIT;
-	p->seek.head_switch_ms = between(&r, 0.3, 2) * (p->seek.settle_ms + p->seek.a_ms);
-	for (size_t i = 0; i < p->nzones; i++)
-		p->zones[i].head_skew = p->zones[i].band_skew = (double)NAN; /* made for the switch */
-	return profile_finish(p, err);
-}
-
-int profile_vary_host(struct profile *p, uint64_t seed, struct err *err)
-{
-	struct rng r;
-
-	rng_init(&r, seed, 0x4057);
-	p->noise.jitter_us = between(&r, 5, 25);
-	p->noise.outlier_p = log_between(&r, 0.002, 0.02);
-	p->noise.outlier_ms = log_between(&r, 0.5, 5);
-	return profile_finish(p, err);
-}
-
 int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name)
 {
 	bool is_old = strcmp(class_name, "old-scsi") == 0;

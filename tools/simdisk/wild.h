@@ -23,13 +23,19 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
  * -ENOMEM. */
 int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
 /*
- * Laws that the draw of a disk has no choice of, drawn either way, to a finished profile, which is finished again:
- * whether a read that goes on with a stream costs the full overhead, and a switch of heads 0.3 to 2 times the next
- * cylinder. What measures well on drawn disks only was fitted to them.
+ * To a finished profile, which is finished again, laws that the draw of a disk has no choice of. What measures well on
+ * drawn disks only was fitted to them.
  */
-int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err);
-/* Answers come late by times with a mean of their own: a core of 5 to 25 us, and tails of ms. */
-int profile_vary_host(struct profile *p, uint64_t seed, struct err *err);
+enum wild_laws {
+	LAWS_OWN,
+	LAWS_OTHER, /* whether a read that goes on with a stream costs the full overhead; a switch of heads 0.3 to 2
+	               times the next cylinder */
+	LAWS_HOST,  /* answers come late by times with a mean of their own: a core of 5 to 25 us, and tails of ms */
+	LAWS_FREE,  /* all that the draw ties together or keeps narrow: seek curve, scatters, skews, lengths of zones,
+	               policies of the buffer */
+};
+extern const char *const wild_laws_names[]; /* ends with NULL */
+int profile_vary(struct profile *p, enum wild_laws laws, uint64_t seed, struct err *err);
 /* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be
  * finished. */
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);
