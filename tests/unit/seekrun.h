@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs of `seek` on simulated disks. For tests that have included cmocka.h. End each with sim_run_end(). */
+/* Runs of `seek` on simulated disks. End each with sim_run_end(). */
 #ifndef PLATTER_TEST_SEEKRUN_H
 #define PLATTER_TEST_SEEKRUN_H
 
-#include <string.h>
-
-#include "simrun.h"
-#include "wild.h"
+#include "ran.h"
 
 extern const struct measure measure_seek;
 
@@ -15,39 +12,27 @@ static inline struct sim_run run_on(struct sim *sim, const char *words)
 	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
 
 	sim_set_contents(sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 
 /* On a profile of ours, changed; change may be NULL. */
 static inline struct sim_run run_changed(const char *words, const char *profile, void (*change)(struct profile *p))
 {
-	struct sim *sim = sim_new(), *original = sim_new();
-	struct profile p;
-	struct err err;
+	PROFILE(p, profile);
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
 	if (change)
 		change(&p);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	sim_free(original);
-	return run_on(sim, words);
+	MUST(profile_finish(&p, &err));
+	return ran_on(&measure_seek, &p, words);
 }
 
 /* On the disk that is drawn with this seed, of a class. */
 static inline struct sim_run run_on_class(uint64_t seed, const char *class_name, const char *words)
 {
-	struct sim *sim = sim_new();
-	struct profile p;
-	struct err err;
+	DRAWN(p, seed, class_name);
 
-	assert_int_equal(profile_wild(&p, seed, class_name, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	return run_on(sim, words);
+	return ran_on(&measure_seek, &p, words);
 }
 
 static inline struct sim_run run_on_wild(uint64_t seed, const char *words)

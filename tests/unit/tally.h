@@ -42,6 +42,12 @@ static inline void tally_add(struct tally *t, double estimate, struct interval c
 	}
 }
 
+/* The same, as parts of the truth. */
+static inline void tally_add_ratio(struct tally *t, double estimate, struct interval ci, double truth)
+{
+	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
+}
+
 static inline double tally_bias(const struct tally *t)
 {
 	return t->sum / (double)t->n;

@@ -27,67 +27,7 @@ static void parse(struct profile *p, const char *lines)
 	MUST(profile_parse(p, "drawn", text, strlen(text), &err));
 }
 
-static void holds(const struct sim_run *run, const char *name, double truth, double part, const char *what)
-{
-	const struct figure *f = result_find_figure(run->res, name);
-	double x = figure_number(f);
-
-	if (isnan(truth) ? isfinite(x) : !(fabs(x / truth - 1) <= part && f->ci.low <= truth && truth <= f->ci.high))
-		fail_msg("%s is %.9g (%.9g .. %.9g), in truth %.9g: %s", name, x, f ? f->ci.low : (double)NAN,
-		         f ? f->ci.high : (double)NAN, truth, what);
-}
-
-static const struct policy {
-	const char *lines;
-	double segments, segment, ahead; /* NaN: must not be reported */
-	const char *sizing, *reads_ahead, *ends, *before;
-} policies[] = {
-	{ "cache_kb 8192\nsegments 16\n", 16, 524288, 520192, "fixed", "always", "when its segment is full", "no" },
-	{ "cache_kb 4096\nsegments 5\npre_read yes\nread_ahead_stop command\n", 5, 835584, 831488, "fixed", "always",
-	  "when its segment is full", "yes" },
-	{ "cache_kb 8192\nsegments 16\nread_ahead_kb 128\n", 16, 524288, 131072, "fixed", "always",
-	  "after a fixed length", "no" },
-	{ "cache_kb 32768\nsegments 12\nread_ahead_reach track\n", 12, 2793472, NAN, "fixed", "always",
-	  "at the end of a track", "no" },
-	{ "cache_kb 8192\nsegments 16\nread_ahead no\n", 16, 524288, NAN, "fixed", "never", "none", "no" },
-	{ "cache_kb 8192\nsegments 8\nread_ahead_when sequential\n", 8, 1048576, 1044480, "fixed",
-	  "after reads in sequence", "when its segment is full", "no" },
-	{ "cache_kb 16384\nsegments 40\ncache_sizing by-use\n", 40, NAN, 8384512, "by use", "always",
-	  "when its segment is full", "no" },
-	{ "cache_kb 512\nsegments 1\n", 1, 524288, 520192, "none", "always", "when its segment is full", "no" },
-};
-
-TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
-{
-	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
-		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
-		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
-			const struct policy *q = &policies[i];
-			bool is_run =
-				strcmp(q->ends, "none") == 0 || strstr(q->ends, "track") || strstr(q->ends, "fixed");
-			cleanup_profile struct profile p = { 0 };
-			cleanup_run struct sim_run run = { 0 };
-
-			parse(&p, q->lines);
-			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
-			run = run_on(&p, "sda");
-			assert_int_equal(sim_run(&run), 0);
-			assert_int_equal(run.res->status, STATUS_COMPLETE);
-			holds(&run, "segments", q->segments, 0, q->lines);
-			holds(&run, "segment_bytes", q->segment, is_run ? 0.05 : 0, q->lines);
-			holds(&run, "buffer_bytes",
-			      strcmp(q->sizing, "fixed") == 0  ? q->segments * q->segment
-			      : strcmp(q->sizing, "none") == 0 ? (double)NAN
-			                                       : 16384 * 1024,
-			      0.1, q->lines);
-			holds(&run, "read_ahead_bytes", q->ahead, 0, q->lines);
-			holds(&run, "interface_bytes_per_s", 500e6, 0.1, q->lines);
-			assert_string_equal(text_of(run.res, "sizing"), q->sizing);
-			assert_string_equal(text_of(run.res, "reads_ahead"), q->reads_ahead);
-			assert_string_equal(text_of(run.res, "read_ahead_ends"), q->ends);
-			assert_string_equal(text_of(run.res, "keeps_before"), q->before);
-		}
-}
+#define SIXTEEN "cache_kb 8192\nsegments 16\n"
 
 #define WRITE "--write --destroy-data=BUFTEST1 --range=1GB-1536870912 sda"
 
@@ -145,86 +85,22 @@ TEST(what_others_read_beside_makes_no_other_buffer)
 	}
 }
 
-TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_reported)
+TEST(what_is_written_lies_where_it_was_allowed)
 {
-	static const struct {
-		const char *lines;
-		double bytes;
-		const char *write_cache, *flush;
-	} cases[] = {
-		{ "write_cache_kb 4096\nwrite_start 0.5\n", 4194304, "on", "waits for the media" },
-		{ "write_cache_kb 4096\nwrite_start 0.3\nignore_flush yes\n", 4194304, "on", "returns at once" },
-		{ "write_cache_kb 32768\nwrite_start 0.5\nwrite_turns fair\n", 33554432, "on", "waits for the media" },
-		{ "write_cache_kb 24576\nwrite_start 0.3\nignore_flush yes\n", 25165824, "on", "returns at once" },
-		{ "write_cache_kb 256\n", 262144, "on", "waits for the media" },
-		{ "write_cache_kb 0\n", (double)NAN, "off", "none" },
-		{ "write_cache_kb 4096\nwrite_cache off\n", (double)NAN, "off", "none" },
-	};
+	static const char *const lines[] = { SIXTEEN "write_cache_kb 4096\nwrite_start 0.5\n",
+		                             SIXTEEN "write_cache_kb 24576\nwrite_start 0.3\nignore_flush yes\n",
+		                             SIXTEEN "write_cache_kb 1024\nignore_fua yes\nfua_reads buffer\n",
+		                             SIXTEEN "write_cache_kb 0\n" };
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
-		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
-			cleanup_profile struct profile p = { 0 };
-			cleanup_run struct sim_run run = { 0 };
-			char lines[300];
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
-			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\n%s", cases[i].lines);
-			parse(&p, lines);
-			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
-			run = run_on(&p, WRITE);
-			assert_int_equal(sim_run(&run), 0);
-			holds(&run, "write_cache_bytes", cases[i].bytes, 0.05, lines);
-			holds(&run, "segments", 16, 0, lines);
-			assert_string_equal(text_of(run.res, "write_cache"), cases[i].write_cache);
-			assert_string_equal(text_of(run.res, "flush"), cases[i].flush);
-			/* No disk of the model waits: a false one would be reported here. */
-			assert_string_equal(text_of(run.res, "reads_pass_writes"),
-			                    cases[i].bytes >= 4194304 ? "go between"
-			                    : isnan(cases[i].bytes)   ? "none"
-			                                              : text_of(run.res, "reads_pass_writes"));
-			assert_string_not_equal(text_of(run.res, "reads_pass_writes"), "wait until it is empty");
-			assert_int_equal(isnan(sim_figure(&run, "read_while_emptying_ns")), isnan(cases[i].bytes));
-			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
-			                 strcmp(cases[i].flush, "returns at once") == 0);
-			stays_within(&run, &p);
-		}
-}
-
-TEST(whether_fua_is_obeyed_is_reported_and_one_that_is_dropped)
-{
-	static const struct {
-		const char *lines, *reads, *writes;
-		enum sim_verify commands;
-	} cases[] = {
-		{ "", "come from the media", "wait for the media", SIM_VERIFY_TRUE },
-		{ "fua_reads buffer\n", "come from the buffer", "wait for the media", SIM_VERIFY_TRUE },
-		{ "ignore_fua yes\nignore_flush yes\n", "come from the media", "return at once", SIM_VERIFY_TRUE },
-		{ "ignore_fua yes\nfua_reads buffer\n", "come from the buffer", "return at once", SIM_VERIFY_TRUE },
-		{ "write_cache off\nignore_fua yes\n", "come from the media", "none", SIM_VERIFY_TRUE },
-		{ "ignore_fua yes\nfua_reads buffer\n", "none", "none", SIM_VERIFY_UNKNOWN },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
-		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
-			cleanup_profile struct profile p = { 0 };
-			cleanup_run struct sim_run run = { 0 };
-			char lines[300];
-
-			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\nwrite_cache_kb 1024\n%s",
-			               cases[i].lines);
-			parse(&p, lines);
-			MUST(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err));
-			run = run_on(&p, WRITE);
-			sim_set_verify(run.sim, cases[i].commands);
-			assert_int_equal(sim_run(&run), 0);
-			assert_int_equal(run.res->status, STATUS_COMPLETE); /* what knows no FUA has no fault */
-			assert_string_equal(text_of(run.res, "fua_reads"), cases[i].reads);
-			assert_string_equal(text_of(run.res, "fua_writes"), cases[i].writes);
-			assert_int_equal(result_has_notice(run.res, "fua-ignored"),
-			                 strcmp(cases[i].writes, "return at once") == 0);
-			stays_within(&run, &p);
-		}
+		parse(&p, lines[i]);
+		run = run_on(&p, WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		stays_within(&run, &p);
+	}
 }
 
 /* A cache on the media takes writes as quickly, and a flush has nothing to wait for there. */
@@ -249,7 +125,7 @@ TEST(without_consent_nothing_is_written)
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
 	cleanup_profile struct profile p = { 0 };
 
-	parse(&p, policies[0].lines);
+	parse(&p, SIXTEEN);
 	for (size_t i = 0; i < 3; i++) {
 		cleanup_run struct sim_run run = run_on(&p, words[i]);
 
@@ -268,11 +144,10 @@ TEST(of_flat_devices_nothing_is_reported_and_of_others_nothing_false)
 
 	for (size_t i = 0; i < 4; i++)
 		for (uint64_t seed = 1001; seed <= 1000 + (classes[i] ? 3 : n); seed++) {
-			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
 			double reported;
+			DRAWN(p, seed, classes[i]);
 
-			MUST(profile_wild(&p, seed, classes[i], &err));
 			run = run_on(&p, "sda");
 			assert_int_equal(sim_run(&run), 0);
 			reported = sim_figure(&run, "segments");
@@ -298,23 +173,6 @@ TEST(a_rate_that_is_not_known_does_not_say_that_nothing_is_kept)
 	assert_true(result_has_notice(run.res, "unclear"));
 }
 
-/* A buffer of 256 MiB before a disk of 100 MB: what is asked for lies in the part that is read. */
-TEST(no_read_reaches_beyond_the_part_of_a_small_disk)
-{
-	cleanup_profile struct profile p = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-	const struct table *t;
-
-	parse(&p, "cache_kb 262144\nsegments 1\ncapacity_lba 200000\n");
-	run = run_on(&p, "sda");
-	assert_int_equal(sim_run(&run), 0);
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
-	t = result_find_table(run.res, "probes");
-	assert_true(t && t->nrows > 20);
-	for (size_t i = 0; i < t->nrows; i++)
-		assert_true(number(t, i, "at") < 0.3 * 200000 * 512);
-}
-
 TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 {
 	static const char *const names[] = { "segments",        "segment_bytes", "buffer_bytes",
@@ -322,7 +180,7 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 		                             "read_ahead_ends", "keeps_before",  "interface_bytes_per_s" };
 	cleanup_profile struct profile p = { 0 };
 
-	parse(&p, policies[0].lines);
+	parse(&p, SIXTEEN);
 	for (int k = 0; k < 2; k++) {
 		cleanup_run struct sim_run run = run_on(&p, "sda");
 		cleanup_result struct result *again = result_new("buffer");

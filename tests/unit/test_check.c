@@ -58,7 +58,6 @@ TEST(a_check_with_burn_in_says_all_the_time_how_far_it_is_and_when_what_failed)
 		                           .m = &measure_check,
 		                           .words = "--write --destroy-data=TINY0001 --time=60s sda",
 		                           .hooks = { .progress = note_progress, .arg = &seen } };
-	struct err err;
 	PROFILE(p, "tiny");
 
 	assert_int_equal(
@@ -66,7 +65,7 @@ TEST(a_check_with_burn_in_says_all_the_time_how_far_it_is_and_when_what_failed)
 	                        &(struct profile_bad){
 					.lba = 2000, .count = 1, .kind = BAD_READ, .revolutions = 10, .err = -EIO }),
 		0);
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	(void)sim_add_disk(run.sim, &p, "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(seen.calls > 100 && !seen.has_gone_back);

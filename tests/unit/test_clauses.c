@@ -426,7 +426,6 @@ static uint64_t run_for(const char *words, double part, enum way way, uint64_t w
 	double at_ns = part * (double)whole_ns;
 	char options[200];
 	struct profile p;
-	struct err err;
 	const char *name = textf("%.*s", (int)strcspn(words, " "), words);
 
 	(void)snprintf(options, sizeof(options), "%s", strchr(words, ' ') + 1);
@@ -435,7 +434,7 @@ static uint64_t run_for(const char *words, double part, enum way way, uint64_t w
 	run.words = options;
 	run.m = measure_find(name);
 	atomic_store(&is_cancelled, 0);
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
+	MUST(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err));
 	if (way == BY_REMOVAL)
 		p.faults.gone_at_s = at_ns * 1e-9;
 	(void)sim_add_disk(run.sim, &p, "sda");

@@ -9,14 +9,6 @@ struct tally {
 	double worst_ppm, longest_s, worst_skew;
 };
 
-static double cell(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	assert_true(col >= 0);
-	return table_number(t, row, (size_t)col);
-}
-
 /* Does a track begin at this data sector, and what is there? */
 static bool begins_track(const struct geometry *g, uint64_t sector, struct place *ret)
 {
@@ -32,7 +24,7 @@ static bool begins_track(const struct geometry *g, uint64_t sector, struct place
 static void check_track(const struct geometry *g, const struct table *t, size_t row, struct tally *tally)
 {
 	uint32_t bytes = geometry_profile(g)->physical_sector_bytes;
-	uint64_t first = (uint64_t)cell(t, row, "first_byte") / bytes, n = (uint64_t)cell(t, row, "sectors");
+	uint64_t first = (uint64_t)number(t, row, "first_byte") / bytes, n = (uint64_t)number(t, row, "sectors");
 	struct place place, last, next;
 	bool good = begins_track(g, first, &place);
 
@@ -42,7 +34,7 @@ static void check_track(const struct geometry *g, const struct table *t, size_t 
 		good = good && begins_track(g, first + n, &next);
 	tally->tracks++;
 	tally->wrong_ends += !good;
-	tally->wrong_size += cell(t, row, "sectors_per_track") != place.spt;
+	tally->wrong_size += number(t, row, "sectors_per_track") != place.spt;
 }
 
 static void check_tracks(const struct geometry *g, const struct sim_run *run, struct tally *tally)
@@ -74,9 +66,8 @@ static void check_quick(const struct geometry *g, const struct sim_run *run)
 
 static struct sim_run run_on(const char *name, const char *words)
 {
-	cleanup_profile struct profile p = { 0 };
+	PROFILE(p, name);
 
-	geometry_profile_of(name, &p);
 	return geometry_on(&p, words);
 }
 
@@ -88,9 +79,8 @@ static const struct geometry *geometry_of(const struct sim_run *run)
 static struct sim_run random_run(uint64_t seed, const struct profile_limits *limits, const char *words)
 {
 	cleanup_profile struct profile p = { 0 };
-	struct err err;
 
-	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	MUST(profile_random(&p, seed, limits, &err));
 	return geometry_on(&p, words);
 }
 
@@ -137,35 +127,6 @@ TEST(quick_bears_noise)
 	assert_true(t.longest_s <= 60.0);
 }
 
-static void at_speed(double rpm, double *ret_ppm, double *ret_s)
-{
-	cleanup_profile struct profile p = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-	struct err err;
-
-	geometry_profile_of("tiny", &p);
-	p.spindle.rpm = rpm;
-	p.noise.jitter_us = 10;
-	assert_int_equal(profile_finish(&p, &err), 0);
-	run = geometry_on(&p, "--quick --time=10s sda"); /* it takes no longer */
-	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
-	*ret_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-}
-
-TEST(rotation_is_found_at_odd_speeds_with_the_cache_on)
-{
-	static const double rpm[] = { 3548, 5371, 7247.1, 15047.7 };
-
-	for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++) {
-		double ppm, s;
-
-		at_speed(rpm[i], &ppm, &s);
-		print_message("%.1f rpm: %+.3f ppm\n", rpm[i], ppm);
-		assert_true(fabs(ppm) <= 10.0);
-		assert_true(s <= 12.0);
-	}
-}
-
 TEST(known_drives)
 {
 	static const char *const names[] = {
@@ -187,170 +148,6 @@ TEST(known_drives)
 	assert_int_equal(t.wrong_size, 0);
 	assert_int_equal(t.wrong_ends, 0);
 	assert_true(t.worst_ppm <= 10.0 && t.longest_s <= 60.0);
-}
-
-struct whole {
-	size_t disks, zones, zones_true, zones_found, surfaces_told, surfaces_wrong, layouts_wrong;
-	uint64_t reads;
-	double longest_s;
-};
-
-static void check_zones(const struct geometry *g, const struct sim_run *run, struct whole *w)
-{
-	const struct table *t = result_find_table(run->res, "zones");
-	struct truth_zone truth[PROFILE_ZONES_MAX];
-	size_t n = truth_zones(g, truth, PROFILE_ZONES_MAX);
-	double last = -1.0;
-
-	assert_non_null(t);
-	w->zones_true += n;
-	for (size_t i = 0; i < t->nrows; i++) {
-		double first = cell(t, i, "first_byte"), end = cell(t, i, "last_byte") + 1.0;
-
-		w->zones += first != last;
-		for (size_t k = 0; k < n && first != last; k++)
-			w->zones_found += (double)truth[k].first_byte == first && (double)truth[k].end_byte == end;
-		last = first;
-	}
-}
-
-/* What is told has to be right; what is not told has to be said. */
-static void check_layout(const struct geometry *g, const struct sim_run *run, struct whole *w)
-{
-	const struct profile *p = geometry_profile(g);
-	const struct figure *layout = result_find_figure(run->res, "layout");
-	const char *want = p->surfaces == 1 ? "track aft" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
-	double surfaces = sim_figure(run, "surfaces");
-
-	w->disks++;
-	w->reads += sim_requests(run->sim);
-	if ((double)sim_elapsed_ns(run->sim) * 1e-9 > w->longest_s)
-		w->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
-	if (isnan(surfaces)) {
-		assert_true(layout->value.is_null);
-		assert_true(result_has_notice(run->res, "layout-unknown"));
-		return;
-	}
-	w->surfaces_told++;
-	w->surfaces_wrong += surfaces != p->surfaces;
-	w->layouts_wrong += strncmp(layout->value.str, want, strlen(want)) != 0;
-}
-
-static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)
-{
-	cleanup_run struct sim_run run = random_run(seed, limits, "sda");
-
-	check_zones(geometry_of(&run), &run, w);
-	check_layout(geometry_of(&run), &run, w);
-}
-
-static void say_whole(const char *what, const struct whole *w)
-{
-	print_message(
-		"%s: %zu disks, %zu zones of %zu reported exactly (%zu reported); surfaces reported %zu, wrong %zu, layout wrong %zu; %" PRIu64
-		" reads, at most %.0f s\n",
-		what, w->disks, w->zones_found, w->zones_true, w->zones, w->surfaces_told, w->surfaces_wrong,
-		w->layouts_wrong, w->reads, w->longest_s);
-}
-
-TEST(zones_of_simple_disks_are_exact)
-{
-	struct whole w = { 0 };
-
-	for (uint64_t seed = 300; seed < 300 + (getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(5)); seed++)
-		whole_random(seed,
-		             &(struct profile_limits){ .max_bytes = TALLY_LARGE ? 500000000 : 200000000,
-		                                       .no_defects = true,
-		                                       .no_serpentine = true,
-		                                       .same_density = true },
-		             &w);
-	say_whole("simple disks", &w);
-	assert_true(w.zones_found * 100 >= w.zones * 97);
-	assert_int_equal(w.surfaces_wrong, 0);
-	assert_int_equal(w.layouts_wrong, 0);
-	assert_true(w.surfaces_told * 2 >= w.disks);
-}
-
-TEST(what_is_told_of_any_disk_is_true)
-{
-	struct whole w = { 0 };
-
-	for (uint64_t seed = 500; seed < 500 + (getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(5)); seed++)
-		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
-	say_whole("any disks", &w);
-	assert_int_equal(w.surfaces_wrong, 0);
-	assert_int_equal(w.layouts_wrong, 0);
-	assert_true(w.surfaces_told * 5 >= w.disks);
-}
-
-TEST(zones_and_layout_of_known_drives)
-{
-	static const struct {
-		const char *name;
-		double surfaces;
-		const char *layout;
-	} drives[] = {
-		{ "tiny", 4, "head-first" },
-		{ "quantum-fireball-tm2110a", 4, "head-first" },
-		{ "samsung-hd103sj", 4, "seek-first in bands of 400 tracks, serpentine" },
-		{ "seagate-cheetah-15k7", 6, "seek-first in bands of 100 tracks, serpentine" },
-		{ "modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine" },
-	};
-
-	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
-		cleanup_run struct sim_run run = run_on(drives[i].name, "sda");
-		struct whole w = { 0 };
-
-		check_zones(geometry_of(&run), &run, &w);
-		check_layout(geometry_of(&run), &run, &w);
-		say_whole(drives[i].name, &w);
-		assert_int_equal(w.zones_found, w.zones_true);
-		assert_int_equal(w.zones, w.zones_true);
-		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
-		assert_string_equal(result_find_figure(run.res, "layout")->value.str, drives[i].layout);
-	}
-}
-
-static struct sim_run noisy_run(const char *name, bool is_noisy)
-{
-	cleanup_profile struct profile p = { 0 };
-
-	geometry_profile_of(name, &p);
-	if (is_noisy) {
-		p.noise.jitter_us = 20;
-		p.noise.outlier_p = 0.003;
-		p.noise.outlier_ms = 3;
-	}
-	return geometry_on(&p, "sda");
-}
-
-/* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many
- * cylinders. */
-TEST(late_answers_hide_no_layout)
-{
-	static const struct {
-		const char *name;
-		double surfaces;
-		bool is_noisy;
-	} drives[] = {
-		{ "tiny", 4, true },
-		{ "ibm-deskstar-60gxp", 4, false },
-		{ "maxtor-diamondmax-80", 8, false },
-		{ "maxtor-diamondmax-80", 8, true },
-		{ "ibm-deskstar-60gxp", 4, true },
-		{ "seagate-medalist-st39140a", 8, true },
-	};
-
-	for (size_t i = 0; i < (getenv("PLATTER_LONG") ? ARRAY_LEN(drives) : TALLY_FIRST(2, 1)); i++) {
-		struct whole w = { 0 };
-		cleanup_run struct sim_run run = noisy_run(drives[i].name, drives[i].is_noisy);
-
-		check_zones(geometry_of(&run), &run, &w);
-		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
-		assert_string_equal(result_find_figure(run.res, "layout")->value.str, "head-first");
-		assert_int_equal(w.zones_found, w.zones_true);
-		assert_true((double)sim_elapsed_ns(run.sim) < 600e9);
-	}
 }
 
 #define STOPS (2 + TALLY_SEEDS(10))
@@ -436,47 +233,6 @@ TEST(judging_ends_at_once_when_interrupted)
 	}
 }
 
-/* The largest disk, with noise: its walk takes longer than the budget. What is most useful is told, and how far it
- * came. */
-static void ends_with_the_budget(const char *words, double budget_s)
-{
-	static const char *const told[] = { "rotation_rpm", "start_sectors_per_track", "middle_sectors_per_track",
-		                            "end_sectors_per_track" };
-	cleanup_profile struct profile p = { 0 };
-	cleanup_run struct sim_run run = { 0 };
-	const struct table *zones;
-	double took_s;
-
-	geometry_profile_of("toshiba-x300", &p);
-	p.noise.jitter_us = 10.0;
-	p.cache.fua_reads = FUA_READS_BUFFER; /* it would be done sooner */
-	run = geometry_on(&p, words);
-	took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, took_s, sim_figure(&run, "surfaces"));
-	assert_true(took_s >= 0.98 * budget_s && took_s <= budget_s + 10.0);
-	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
-	assert_true(result_has_notice(run.res, "out-of-time"));
-	assert_true(result_has_notice(run.res, "not-to-the-end"));
-	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-		const struct figure *f = result_find_figure(run.res, told[i]);
-
-		assert_true(isfinite(figure_number(f)) && isfinite(f->ci.low) && isfinite(f->ci.high));
-	}
-	assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) <= 10e-6);
-	assert_true(isnan(sim_figure(&run, "tracks")));
-	zones = result_find_table(run.res, "zones");
-	assert_true(zones && zones->nrows > 0);
-	if (budget_s >= 250.0)
-		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
-}
-
-TEST(a_run_ends_with_its_budget)
-{
-	if (TALLY_LARGE)
-		ends_with_the_budget("--time=250s sda", 250.0); /* by itself it needs 340 s */
-	ends_with_the_budget("--time=60s sda", 60.0);
-}
-
 /* Is that the size of one of the sixteen tracks there, of which the disk's first and last are the first and last? */
 static bool is_size_near(const struct geometry *g, double at, double size)
 {
@@ -539,12 +295,11 @@ TEST(pieces_are_no_tracks)
  * reason. */
 static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 {
-	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = { 0 };
 	char words[64];
 	double rpm;
+	PROFILE(p, "tiny");
 
-	geometry_profile_of("tiny", &p);
 	p.noise.outlier_p = late_p;
 	p.noise.outlier_ms = late_ms;
 	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);

@@ -9,21 +9,14 @@
 #define DRAWS TALLY_FIRST(2, 1)
 #define WHOLE " --time=600s" /* else a run ends when surfaces are known */
 
-static double cell(const struct table *t, size_t row, const char *key)
-{
-	return table_number(t, row, (size_t)table_column(t, key));
-}
-
 /* As the model has it, with noise. bad: sectors that cannot be read; NULL: all can. End it with sim_run_end(). */
 static struct sim_run run_in_noise(const char *name, int seed, const struct profile_bad *bad, const char *words)
 {
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
+	PROFILE(p, name);
 
-	geometry_profile_of(name, &p);
 	if (bad)
 		assert_int_equal(profile_add_bad(&p, bad), 0);
-	assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
+	MUST(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err));
 	return geometry_on(&p, words);
 }
 
@@ -93,22 +86,6 @@ TEST_LARGE(tracks_that_a_surface_lacks_hide_no_layout)
 	assert_true(told_of("maxtor300g", WHOLE, 4, 8, "seek-first in bands of 32 tracks, serpentine", NAN) >= 2);
 }
 
-/* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than this noise, 31 us: of one look at each sector no
- * track was told. */
-TEST_LARGE(skews_that_noise_hides_are_seen_in_several_looks)
-{
-	cleanup_run struct sim_run run = { 0 };
-	double surfaces;
-
-	if (!getenv("PLATTER_LONG"))
-		skip(); /* 17 s of a processor */
-	run = run_in_noise("seagate-cheetah-15k7", 1, NULL, "--seed=1 --time=600s sda");
-	surfaces = sim_figure(&run, "surfaces");
-	print_message("%g surfaces, %g tracks\n", surfaces, sim_figure(&run, "tracks"));
-	assert_true(fabs(sim_figure(&run, "tracks") - 621630.0) <= 1.0);
-	assert_true(isnan(surfaces) || surfaces == 6.0);
-}
-
 /* Of a quarter of the disk no sector can be read: the walk comes to an end in front of them. */
 TEST_LARGE(where_no_end_of_a_track_is_found_the_last_zone_is_unclear)
 {
@@ -143,71 +120,23 @@ TEST(a_sector_is_looked_at_as_often_as_its_noise_wants)
 	assert_int_equal(geo_looks(0.059, very_dear), 1);
 }
 
-/* A wild disk with a cache of 444 MB in 1183 segments: more than 256 MiB from elsewhere have it forget a sector. Of
- * four times as much, 1 GiB do not, which is said. */
-TEST(a_cache_that_keeps_all_hides_the_rotation_and_is_named)
-{
-	for (uint32_t times = 1; times <= 4; times += 3) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
-		p.cache.bytes *= times;
-		p.cache.segments *= times;
-		run = geometry_on(&p, "--quick sda");
-		assert_int_equal(isnan(sim_figure(&run, "rotation_rpm")), times > 1);
-		assert_true(times > 1 || fabs(sim_figure(&run, "rotation_rpm") / p.spindle.rpm - 1.0) < 100e-6);
-		assert_int_equal(result_has_notice(run.res, "cache-holds"), times > 1);
-		assert_false(result_has_notice(run.res, "rotation-unclear"));
-		assert_false(result_has_notice(run.res, "not-rotating"));
-	}
-}
-
 /* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
 TEST(spare_sectors_at_the_end_of_tracks_are_counted)
 {
 	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
 		                             "end_sectors_per_track" };
-	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
+	PROFILE(p, "dec-rz26");
 
-	geometry_profile_of("dec-rz26", &p);
 	p.noise.jitter_us = 20.0; /* as noisy as a real one */
 	run = geometry_on(&p, "--quick sda");
 	t = result_find_table(run.res, "tracks");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		assert_true(sim_figure(&run, names[i]) == 58.0);
 	for (size_t i = 0; i < t->nrows; i++)
-		assert_true(cell(t, i, "sectors_per_track") - cell(t, i, "sectors") == cell(t, i, "missing"));
+		assert_true(number(t, i, "sectors_per_track") - number(t, i, "sectors") == number(t, i, "missing"));
 	assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) < 0.008); /* to the next head, 7 of 58 sectors */
-}
-
-/* The kernel knows of arms in one disk, not of two disks in a row: those show in the accesses. */
-TEST(surfaces_of_one_arm_are_not_told_as_the_disks)
-{
-	static const struct {
-		const char *name;
-		enum arms arms;
-		double surfaces;
-	} disks[] = { { "tiny", ARMS_HALVES, 2.0 }, { "seagate-medalist-st39140a", ARMS_JOINED, 8.0 } };
-
-	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(disks), 1); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct err err;
-
-		geometry_profile_of(disks[i].name, &p);
-		p.arms.kind = disks[i].arms;
-		if (p.arms.kind == ARMS_JOINED)
-			p.capacity_lba = 0; /* both of them */
-		assert_int_equal(profile_finish(&p, &err), 0);
-		run = geometry_on(&p, "sda");
-		assert_true(result_has_notice(run.res, "not-one-arm"));
-		assert_true(isnan(sim_figure(&run, "surfaces")));
-		assert_true(sim_figure(&run, "arm_surfaces") == disks[i].surfaces);
-	}
 }
 
 /* All zones: bands of that many tracks, there and back. */

@@ -4,10 +4,8 @@
 
 #include "geometryrun.h"
 
-#define SMALL   152006 /* a disk of which a run sees all */
-#define TRIMMED 152009 /* parts of it are stored nowhere */
-#define LATE    153008 /* the same */
-#define DROPS   152019 /* its cache keeps what was read ahead, and nothing that was asked for */
+#define SMALL 152006 /* a disk of which a run sees all */
+#define LATE  153008 /* parts of it are stored nowhere */
 
 static const char *const words[] = { [FUA_READS_MEDIA] = "come from the media",
 	                             [FUA_READS_BUFFER] = "come from the buffer",
@@ -23,14 +21,6 @@ static void keeps_many(struct profile *p, const void *arg)
 {
 	p->cache.segments = 32;
 	answers_fua(p, arg);
-}
-
-static const char *text_of(const struct sim_run *run, const char *name)
-{
-	const struct figure *f = result_find_figure(run->res, name);
-
-	assert_non_null(f);
-	return f->value.str ? f->value.str : "none";
 }
 
 static const char *const numbers[] = { "surfaces", "start_sectors_per_track", "middle_sectors_per_track",
@@ -55,13 +45,13 @@ static void all_say_the_same(const char *line, uint64_t *ns)
 		ns[how] += sim_elapsed_ns(run[how].sim);
 		print_message("%s: %.0f s\n", words[how], (double)sim_elapsed_ns(run[how].sim) * 1e-9);
 		assert_int_equal(run[how].res->status, STATUS_COMPLETE); /* what is refused is no fault */
-		assert_string_equal(text_of(&run[how], "fua_reads"), words[how]);
-		assert_string_equal(text_of(&run[how], "layout"), text_of(&run[0], "layout"));
+		assert_string_equal(text_of(run[how].res, "fua_reads"), words[how]);
+		assert_string_equal(text_of(run[how].res, "layout"), text_of(run[0].res, "layout"));
 		for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 			assert_true(sim_figure(&run[how], numbers[i]) == sim_figure(&run[0], numbers[i]));
 		assert_true(are_tracks_alike(&run[how], &run[0]));
 	}
-	assert_string_not_equal(text_of(&run[0], "layout"), "none");
+	assert_string_not_equal(text_of(run[0].res, "layout"), "none");
 	for (size_t i = 0; i < ARRAY_LEN(run); i++)
 		sim_run_end(&run[i]);
 }
@@ -80,20 +70,6 @@ TEST(fua_saves_time_where_it_is_obeyed_and_says_the_same)
 	/* To have asked costs nothing that counts. */
 	assert_true(ns[FUA_READS_BUFFER] < ns[FUA_READS_REFUSED] / 20 * 21);
 	assert_true(ns[FUA_READS_REFUSED] < ns[FUA_READS_BUFFER] / 20 * 21);
-}
-
-/* What nothing is stored of comes at once, with FUA too; and what was asked for is not in every cache. */
-TEST(whether_fua_is_obeyed_is_seen_in_what_the_cache_holds)
-{
-	static const uint64_t seeds[] = { TRIMMED, DROPS };
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		for (enum fua_reads how = FUA_READS_MEDIA; how <= FUA_READS_REFUSED; how++) {
-			cleanup_run struct sim_run run = geometry_on_wild(seeds[i], "--quick sda", answers_fua, &how);
-
-			assert_string_equal(text_of(&run, "fua_reads"), words[how]);
-		}
-	}
 }
 
 static void is_late(struct profile *p, const void *arg)
@@ -116,8 +92,8 @@ TEST(a_late_answer_is_no_proof_that_fua_is_ignored)
 
 		(void)snprintf(line, sizeof(line), "--time=60s --seed=%d sda", seed);
 		run = geometry_on_wild(LATE, line, is_late, NULL);
-		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_BUFFER]);
-		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_REFUSED]);
+		assert_string_not_equal(text_of(run.res, "fua_reads"), words[FUA_READS_BUFFER]);
+		assert_string_not_equal(text_of(run.res, "fua_reads"), words[FUA_READS_REFUSED]);
 	}
 }
 
@@ -144,35 +120,16 @@ TEST(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget)
 	for (enum fua_reads how = FUA_READS_BUFFER; how <= FUA_READS_REFUSED; how++) {
 		struct ending e = { .how = how };
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "sda" };
-		cleanup_profile struct profile p = { 0 };
-		struct err err;
+		DRAWN(p, SMALL, NULL);
 
-		assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
 		e.disk = sim_model(sim_add_disk(run.sim, &p, "sda"));
 		sim_set_contents(run.sim, false);
 		run.hooks.request = look_at_the_clock;
 		run.hooks.arg = &e;
 		assert_int_equal(sim_run(&run), 0);
 		assert_true(e.is_over);
-		assert_string_equal(text_of(&run, "fua_reads"), words[how]);
+		assert_string_equal(text_of(run.res, "fua_reads"), words[how]);
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
 		assert_true(sim_figure(&run, "surfaces") == 2 && isfinite(sim_figure(&run, "tracks")));
 	}
-}
-
-/* Commands count sectors from the disk's first one, so a partition is not read by them. */
-TEST(where_no_commands_are_known_nothing_fails)
-{
-	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "--quick sda" };
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-
-	assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
-	(void)sim_add_disk(run.sim, &p, "sda");
-	sim_set_contents(run.sim, false);
-	sim_set_verify(run.sim, SIM_VERIFY_UNKNOWN);
-	assert_int_equal(sim_run(&run), 0);
-	assert_string_equal(text_of(&run, "fua_reads"), "are refused");
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
-	assert_true(isfinite(sim_figure(&run, "start_sectors_per_track")));
 }

@@ -31,14 +31,12 @@ static void prepare_flash(struct sim *sim, const struct how *how)
 		.op = DISK_READ, .nth = 1000, .every = 1000, .short_bytes = UINT64_MAX, .delay_s = 0.5
 	};
 	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
+	MUST(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err));
 	p.capacity_lba = how->flash_bytes / 512;
 	p.ssd.stripe_bytes = 16 << 20; /* quick to work out */
 	assert_int_equal(profile_add_fail(&p, &late), 0);
-	if (profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(&p, &err));
 	(void)sim_add_disk(sim, &p, "sda");
 	sim_set_contents(sim, false);
 }

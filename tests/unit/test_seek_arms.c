@@ -4,39 +4,24 @@
 #include "test.h"
 
 #include "geometry.h"
-#include "load.h"
 #include "measure/seek/analysis.h"
 #include "measure/shared/arms.h"
-#include "rows.h"
-#include "simrun.h"
-#include "wild.h"
+#include "ran.h"
 
 #define SEEDS TALLY_FIRST(4, 1)
 
 extern const struct measure measure_seek;
 
-static struct sim_run seek_on(const struct profile *p, const char *words)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
-	return run;
-}
-
 static struct profile with_arms(const char *name, enum arms arms, double density, uint64_t seed)
 {
 	struct profile p;
-	struct err err;
 
 	load(&p, name);
 	p.arms.kind = arms;
 	p.capacity_lba = arms == ARMS_ONE ? p.capacity_lba : 0; /* all that there is */
 	p.arms.joined_density = density;
 	p.seed = seed;
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	return p;
 }
 
@@ -97,7 +82,8 @@ TEST(two_arms_and_two_disks_in_a_row_are_measured_each_by_itself)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			cleanup_profile struct profile p =
 				with_arms(cases[i].name, cases[i].arms, cases[i].density, seed);
-			cleanup_run struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
+			cleanup_run struct sim_run run =
+				ran_on(&measure_seek, &p, "--quick --time=40s --without=queue sda");
 
 			judge(&run, &average, &full);
 			assert_true(result_has_notice(run.res, "not-one-arm"));
@@ -121,7 +107,7 @@ TEST(one_arm_is_never_taken_for_several)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (uint64_t seed = 1; seed <= (SEEDS + 1) / 2; seed++) {
 			cleanup_profile struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
-			cleanup_run struct sim_run run = seek_on(&p, "--quick --without=queue sda");
+			cleanup_run struct sim_run run = ran_on(&measure_seek, &p, "--quick --without=queue sda");
 
 			if (result_has_notice(run.res, "not-one-arm"))
 				print_message("%s, seed %" PRIu64 "\n", names[i], seed);
@@ -134,7 +120,7 @@ TEST(what_is_told_again_of_the_first_arm_is_the_same)
 {
 	static const char *const figures[] = { "average_seek_ns", "full_stroke_ns", "overhead_ns" };
 	cleanup_profile struct profile p = with_arms("modern-4tb", ARMS_JOINED, 1.0, 3);
-	cleanup_run struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
+	cleanup_run struct sim_run run = ran_on(&measure_seek, &p, "--quick --time=40s --without=queue sda");
 	cleanup_result struct result *again = result_new("seek");
 	struct err err;
 
@@ -195,7 +181,6 @@ static int run_arms(struct session *ses, const void *params, struct err *err)
 TEST(an_answer_without_the_media_moves_no_head)
 {
 	static const struct measure arms = { .name = "arms", .takes = TAKES_DISKS, .plan = plan_arms, .run = run_arms };
-	struct err err;
 
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		cleanup_profile struct profile p = with_arms("modern-4tb", ARMS_ONE, 1.0, seed);
@@ -204,7 +189,7 @@ TEST(an_answer_without_the_media_moves_no_head)
 		struct sim_run run = { .m = &arms, .words = "sda" };
 
 		assert_int_equal(profile_add_trim(&p, &trim), 0);
-		assert_int_equal(profile_finish(&p, &err), 0);
+		MUST(profile_finish(&p, &err));
 		run.sim = sim_new();
 		(void)sim_add_disk(run.sim, &p, "sda");
 		sim_set_contents(run.sim, false);

@@ -146,3 +146,31 @@ TEST(what_others_read_in_spells_is_in_no_figure_of_the_disk)
 	}
 	assert_true(alone >= 5); /* one of these drives loses revolutions in spells itself */
 }
+
+/* A head that switches more slowly than the arm moves to the next cylinder, and tracks that follow head by head. */
+static void switches_slowly(struct profile *p)
+{
+	p->seek.head_switch_ms = 1.7 * (p->seek.settle_ms + p->seek.a_ms);
+	for (size_t i = 0; i < p->nzones; i++)
+		p->zones[i].head_skew = p->zones[i].band_skew = (double)NAN;
+}
+
+/* Two draws of each drive: intervals of 95 % may miss once. */
+TEST(a_slow_switch_of_heads_is_not_taken_for_the_arm)
+{
+	static const char *const names[] = { "modern-4tb", "ibm-deskstar-60gxp", "seagate-medalist-st39140a" };
+	size_t held = 0;
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(names); i++) {
+		const char *words =
+			i & 1 ? "--without=queue --slice=10ms --seed=2 sda" : "--without=queue --slice=10ms sda";
+		cleanup_run struct sim_run run = run_changed(words, names[i / 2], switches_slowly);
+		const struct figure *f = result_find_figure(run.res, "track_to_track_ns");
+		double truth = truth_seek_track_ns(geometry_of(&run));
+
+		print_message("%s: %.3f ms for %.3f\n", names[i / 2], figure_number(f) * 1e-6, truth * 1e-6);
+		assert_true(fabs(figure_number(f) / truth - 1.0) < 0.35); /* the switch takes 1.7 times as long */
+		held += f->ci.low <= truth && truth <= f->ci.high;
+	}
+	assert_true(held + 1 >= 2 * ARRAY_LEN(names));
+}

@@ -30,12 +30,11 @@ TEST(what_a_scheduler_gains_is_not_said_to_be_the_drives)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_run run;
-		struct err err;
 		const char *text;
 		PROFILE(p, "modern-4tb");
 
 		p.ctl.queue_depth = cases[i].depth;
-		assert_int_equal(profile_finish(&p, &err), 0);
+		MUST(profile_finish(&p, &err));
 		run = seek_on(&p, "--count=40 --without=curve sda", cases[i].scheduler);
 		text = notice_of(&run, "queue-order");
 		print_message("depth %u, %s: gain %.2f; %s\n", cases[i].depth, cases[i].scheduler,

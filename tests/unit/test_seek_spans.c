@@ -4,18 +4,9 @@
 #include "test.h"
 
 #include "bars_check.h"
-#include "simrun.h"
+#include "seekrun.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SLOW 1 /* five times slower there */
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
-
-extern const struct measure measure_seek;
+#define IS_SLOW (TALLY_SHARE > 1) /* five times slower there */
 
 static const char *const disks[] = {
 	"quantum-fireball-tm2110a",
@@ -31,57 +22,16 @@ static const char *const disks[] = {
 	"ssd-sata",
 };
 #define SPAN_BOUND 0.015
-#define DISKS      (sizeof(disks) / sizeof(disks[0]))
+#define DISKS      ARRAY_LEN(disks)
 
 static bool is_long(void)
 {
 	return getenv("PLATTER_LONG") != NULL;
 }
 
-static double cell(const struct table *t, size_t row, const char *key)
+static struct sim_run seek_on(const struct profile *p, const char *words)
 {
-	int col = table_column(t, key);
-
-	assert_true(col >= 0);
-	return table_number(t, row, (size_t)col);
-}
-
-static void run_words(struct sim_run *run, struct sim *sim, const char *words)
-{
-	*run = (struct sim_run){ .sim = sim, .m = &measure_seek, .words = words };
-	sim_set_contents(sim, false);
-	if (sim_run(run) < 0)
-		fail_msg("%s: %s", words, run->err.text);
-}
-
-/* A copy of a profile to change before disk_of(). */
-static struct profile profile_of(const char *name)
-{
-	struct sim *sim = sim_new();
-	struct profile p;
-
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(sim, name, "sda")))), 0);
-	sim_free(sim);
-	return p;
-}
-
-static const struct geometry *disk_of(struct sim *sim, struct profile *p)
-{
-	struct err err;
-	const struct geometry *g;
-
-	assert_int_equal(profile_finish(p, &err), 0);
-	g = disk_geometry(sim_model(sim_add_disk(sim, p, "sda")));
-	profile_done(p);
-	return g;
-}
-
-static void done(struct sim_run *run)
-{
-	struct sim *sim = run->sim;
-
-	sim_run_done(run);
-	sim_free(sim);
+	return ran_on(&measure_seek, p, words);
 }
 
 /*
@@ -97,8 +47,9 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 	assert_false(result_has_notice(run->res, "span-in-cache"));
 	*ret_worst = 0.0;
 	for (size_t i = 0; i < t->nrows; i++) {
-		double first = cell(t, i, "first_byte"), bytes = cell(t, i, "span_bytes"), mean = cell(t, i, "mean_ns"),
-		       half = (cell(t, i, "high") - cell(t, i, "low")) / 2.0, off, chance;
+		double first = number(t, i, "first_byte"), bytes = number(t, i, "span_bytes"),
+		       mean = number(t, i, "mean_ns"), half = (number(t, i, "high") - number(t, i, "low")) / 2.0, off,
+		       chance;
 		struct truth_random truth;
 
 		truth_random(g, (uint64_t)first, (uint64_t)(first + bytes), 4096, &truth);
@@ -118,22 +69,18 @@ TEST(spans_take_the_expected_time)
 	size_t n = IS_SLOW ? 2 : DISKS;
 
 	for (size_t i = 0; i < n; i++) {
-		struct sim *sim = sim_new();
-		struct profile p = profile_of(disks[i]);
-		const struct geometry *g = disk_of(sim, &p);
 		bool is_short = !is_long() && (IS_SLOW || strcmp(disks[i], "samsung-hd103sj") != 0);
-		struct sim_run run;
 		double worst;
 		size_t compared;
+		PROFILE(p, disks[i]);
+		cleanup_run struct sim_run run =
+			seek_on(&p, is_short    ? "--precision=1% --slice=10s --without=curve,queue sda"
+		                    : is_long() ? "--precision=0.3% --slice=3000s --without=curve,queue sda"
+		                                : "--precision=0.5% --slice=1000s --without=curve,queue sda");
 
-		run_words(&run, sim,
-		          is_short    ? "--precision=1% --slice=10s --without=curve,queue sda"
-		          : is_long() ? "--precision=0.3% --slice=3000s --without=curve,queue sda"
-		                      : "--precision=0.5% --slice=1000s --without=curve,queue sda");
-		compared = compare_spans(&run, g, disks[i], is_short, &worst);
+		compared = compare_spans(&run, geometry_of(&run), disks[i], is_short, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 22);
-		done(&run);
 	}
 }
 
@@ -141,26 +88,19 @@ TEST(spans_take_the_expected_time)
 TEST(the_distribution_is_of_all_reads_over_the_whole_device)
 {
 	for (size_t i = 0; i < (IS_SLOW ? 2 : DISKS); i++) {
-		struct sim *sim = sim_new();
-		struct profile p = profile_of(disks[i]);
-		const struct table *t;
-		struct sim_run run;
-		size_t bars;
-
-		(void)disk_of(sim, &p);
-		run_words(&run, sim, "--count=1000 --slice=1s --without=curve,queue sda");
-		t = result_find_table(run.res, "spans");
-		bars = assert_bars(run.res, NULL, cell(t, 0, "samples"), cell(t, 0, "p50_ns"));
-		print_message("%-28s %zu bars of %.0f reads\n", disks[i], bars, cell(t, 0, "samples"));
+		PROFILE(p, disks[i]);
+		cleanup_run struct sim_run run = seek_on(&p, "--count=1000 --slice=1s --without=curve,queue sda");
+		const struct table *t = result_find_table(run.res, "spans");
+		size_t bars = assert_bars(run.res, NULL, number(t, 0, "samples"), number(t, 0, "p50_ns"));
+		print_message("%-28s %zu bars of %.0f reads\n", disks[i], bars, number(t, 0, "samples"));
 		for (size_t k = 0; k < 3; k++) {
 			static const char *const names[] = { "random_access_p50_ns", "random_access_p95_ns",
 				                             "random_access_p99_ns" };
 			static const char *const keys[] = { "p50_ns", "p95_ns", "p99_ns" };
-			double got = figure_number(result_find_figure(run.res, names[k])), want = cell(t, 0, keys[k]);
+			double got = figure_number(result_find_figure(run.res, names[k])), want = number(t, 0, keys[k]);
 
 			assert_true(fabs(got / want - 1.0) < 0.01);
 		}
-		done(&run);
 	}
 }
 
@@ -168,20 +108,15 @@ TEST(the_distribution_is_of_all_reads_over_the_whole_device)
 TEST(without_a_cache_no_span_is_left_out)
 {
 	for (size_t i = 0; i < (IS_SLOW ? 1 : 3); i++) {
-		struct sim *sim = sim_new();
-		struct profile p = profile_of(disks[i]);
-		const struct geometry *g;
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		double worst;
+		PROFILE(p, disks[i]);
 
 		p.cache.bytes = p.wcache.bytes = 0;
-
-		g = disk_of(sim, &p);
-		run_words(&run, sim, "--precision=0.4% --slice=30s --without=curve,queue sda");
-		assert_true(compare_spans(&run, g, disks[i], true, &worst) >= 22);
-		assert_false(result_has_notice(run.res, "span-in-cache"));
+		MUST(profile_finish(&p, &err));
+		run = seek_on(&p, "--precision=0.4% --slice=30s --without=curve,queue sda");
+		assert_true(compare_spans(&run, geometry_of(&run), disks[i], true, &worst) >= 22);
 		print_message("%-28s worst %+.2f %%\n", disks[i], 100.0 * worst);
-		done(&run);
 	}
 }
 
@@ -190,55 +125,44 @@ TEST(without_a_cache_no_span_is_left_out)
 TEST(the_fireball_gives_the_published_table_within_five_hundredths)
 {
 	static const double published_ms[] = { 11.0, 11.4, 12.4, 13.1, 14.3, 15.6, 16.5 };
-	struct sim *sim = sim_new();
-	struct profile p = profile_of("quantum-fireball-tm2110a");
-	const struct geometry *g;
-	const struct table *t;
-	struct sim_run run;
+	cleanup_run struct sim_run run = ran(&measure_seek, "quantum-fireball-tm2110a",
+	                                     "--precision=0.4% --slice=60s --without=curve,queue sda");
+	const struct geometry *g = geometry_of(&run);
+	const struct table *t = result_find_table(run.res, "spans");
 	size_t found = 0;
 
-	g = disk_of(sim, &p);
-	run_words(&run, sim, "--precision=0.4% --slice=60s --without=curve,queue sda");
-	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows && found < 7; i++) {
 		static const double mb[] = { 1, 2, 5, 10, 40, 100, 200 };
 		struct truth_random truth;
 
-		if (cell(t, i, "first_byte") > 0.0 || cell(t, i, "span_bytes") != mb[found] * 1e6)
+		if (number(t, i, "first_byte") > 0.0 || number(t, i, "span_bytes") != mb[found] * 1e6)
 			continue;
 		truth_random(g, 0, (uint64_t)(mb[found] * 1e6), 4096, &truth);
 		assert_true(fabs(truth.service_ns * 1e-6 / published_ms[found] - 1.0) < 0.05);
-		assert_true(fabs(cell(t, i, "mean_ns") / truth.service_ns - 1.0) < 0.015);
+		assert_true(fabs(number(t, i, "mean_ns") / truth.service_ns - 1.0) < 0.015);
 		found++;
 	}
 	assert_int_equal(found, 7);
-	done(&run);
 }
 
 /* ---- what the drive's cache answers ---- */
 
 TEST(cached_reads_are_counted_as_the_drive_did)
 {
-	struct sim *sim = sim_new();
-	struct profile p = profile_of("seagate-medalist-st39140a");
-	struct disk_counters c;
-	const struct table *t;
-	struct sim_run run;
+	cleanup_run struct sim_run run =
+		ran(&measure_seek, "seagate-medalist-st39140a", "--slice=3s --without=curve,queue sda");
+	const struct disk_counters c = counted(&run);
+	const struct table *t = result_find_table(run.res, "spans");
 	double hits = 0.0;
 
-	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--slice=3s --without=curve,queue sda");
-	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows; i++)
-		hits += cell(t, i, "hits");
-	c = disk_counters(sim_model(sim_find(sim, "sda")));
+		hits += number(t, i, "hits");
 	/* The search for the rotation makes some hits on purpose: nine, and as many as it takes to outdo the segments.
 	 */
 	assert_true(hits > 50.0);
 	assert_true((double)c.hits - hits >= 9.0 && (double)c.hits - hits < 40.0);
 	for (size_t i = 0; i < t->nrows; i++) /* a hit takes 0.15 ms: one would show in the least */
-		assert_true(isnan(cell(t, i, "mean_ns")) || cell(t, i, "p50_ns") > 2e6);
-	done(&run);
+		assert_true(isnan(number(t, i, "mean_ns")) || number(t, i, "p50_ns") > 2e6);
 }
 
 /* ---- queue ---- */
@@ -284,29 +208,21 @@ TEST(a_queue_brings_what_the_model_says)
 	static const char *const names[] = { "modern-4tb", "seagate-cheetah-15k7", "ibm-deskstar-60gxp" };
 
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(names), 1); i++) {
-		struct sim *sim = sim_new();
-		struct profile p = profile_of(names[i]), copy = profile_of(names[i]);
-		const struct table *t;
-		struct sim_run run;
-		struct err err;
+		PROFILE(p, names[i]);
+		cleanup_run struct sim_run run = seek_on(&p, "--count=40 --slice=40s --without=curve sda");
+		const struct table *t = result_find_table(run.res, "queue");
 
-		assert_int_equal(profile_finish(&copy, &err), 0);
-		(void)disk_of(sim, &p);
-		run_words(&run, sim, "--count=40 --slice=40s --without=curve sda");
-		t = result_find_table(run.res, "queue");
 		assert_int_equal(t->nrows, 6);
-		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.low < cell(t, 5, "gain_ratio"));
-		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.high > cell(t, 5, "gain_ratio"));
+		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.low < number(t, 5, "gain_ratio"));
+		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.high > number(t, 5, "gain_ratio"));
 		for (size_t k = 0; k < t->nrows; k++) {
-			uint32_t depth = (uint32_t)cell(t, k, "depth");
-			double truth = direct_iops(&copy, depth, 8000), got = cell(t, k, "iops"),
-			       half = (cell(t, k, "high") - cell(t, k, "low")) / 2.0;
+			uint32_t depth = (uint32_t)number(t, k, "depth");
+			double truth = direct_iops(&p, depth, 8000), got = number(t, k, "iops"),
+			       half = (number(t, k, "high") - number(t, k, "low")) / 2.0;
 
 			assert_int_equal(depth, 1u << k);
 			if (fabs(got - truth) > fmax(0.05 * truth, 1.5 * half))
 				fail_msg("%s, depth %u: %.1f, the model %.1f", names[i], depth, got, truth);
 		}
-		profile_done(&copy);
-		done(&run);
 	}
 }

@@ -220,10 +220,9 @@ TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 
 	for (size_t i = 0; i < 3; i++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
-			cleanup_profile struct profile p = { 0 };
 			cleanup_run struct sim_run run = { 0 };
+			DRAWN(p, seed, classes[i]);
 
-			MUST(profile_wild(&p, seed, classes[i], &err));
 			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
 			run = run_on(&p, "--time=60s " WRITE);
 			assert_int_equal(sim_run(&run), 0);

@@ -200,10 +200,9 @@ static uint64_t one_random_run(uint64_t seed)
 	is_write = rng_below(&rng, 2);
 	for (unsigned i = 0; i < w.ndisks; i++) {
 		cleanup_profile struct profile p = { 0 };
-		struct err err = { 0 };
 		char name[] = { 's', 'd', (char)('a' + i), '\0' };
 
-		assert_int_equal(profile_random(&p, seed * 10 + i, &limits, &err), 0);
+		MUST(profile_random(&p, seed * 10 + i, &limits, &err));
 		(void)sim_add_disk(sim, &p, name);
 		strcat(strcat(names, " "), name);
 		strcat(strcat(consent, " --destroy-data="), p.reported.serial);

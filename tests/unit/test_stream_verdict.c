@@ -32,9 +32,7 @@ struct array {
 
 static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 {
-	struct err err = { 0 };
-
-	assert_int_equal(profile_load(p, textf("%s/%s.disk", SIMDISK_PROFILES, name), &err), 0);
+	MUST(profile_load(p, textf("%s/%s.disk", SIMDISK_PROFILES, name), &err));
 	/*
 	 * As fast everywhere, and large: an hour's run stays in "this zone", and no disk of several is full before. And
 	 * slow, for rings of a minute are really allocated.
@@ -52,8 +50,7 @@ static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 	p->noise.jitter_us = rng_below(rng, 2) ? 300.0 * rng_double(rng) : 0.0;
 	p->noise.outlier_p = rng_below(rng, 3) ? 0.0 : 0.002;
 	p->noise.outlier_ms = 20.0;
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 }
 
 static void draw(struct array *a, uint64_t seed)

@@ -74,48 +74,10 @@ TEST(what_was_slow_once_is_no_weak_place)
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 }
 
-/* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
- * is found. */
-TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
+/* Without rotation on one that calls itself rotating a lost revolution would not be known. */
+TEST(a_disk_that_says_that_it_rotates_and_does_not_hides_weak_places)
 {
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "modern-4tb");
-
-	p.noise.retry_per_gb = 40;
-	plant(&p, 9999992, 8, 1);
-	run = run_on(&p, "--range=-8GB sda");
-	assert_false(result_has_notice(run.res, "insensitive"));
-	assert_true(sim_figure(&run, "once_places") > 200);
-	assert_int_equal(count_kind(run.res, "once", UINT64_MAX), 0);
-	assert_only(&run, "always", 9999992);
-}
-
-/* So many of them that there is no time to look at all: then one more cannot be distinguished from those, and that is
- * said. */
-TEST(what_hides_weak_places_is_reported)
-{
-	struct sim_run run;
-	double truth;
-	PROFILE(p, "modern-4tb");
-
-	p.noise.retry_per_gb = 400;
-	run = run_on(&p, "--range=-30GB sda");
-	assert_true(result_has_notice(run.res, "insensitive"));
-	print_message("%.1f s scanning, %.1f s again, %.1f ms\n", sim_figure(&run, "scan_s"),
-	              sim_figure(&run, "again_s"), sim_figure(&run, "least_over_ns") * 1e-6);
-	assert_true(sim_figure(&run, "least_over_ns") > 8e6);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-	sim_run_end(&run);
-	p.noise.retry_per_gb = 0;
-	run = run_on(&p, "--range=-10GB sda");
-	assert_false(result_has_notice(run.res, "insensitive"));
-	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
-	truth = truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 10000000000);
-	print_message("rate %.4f of the medium's\n", sim_figure(&run, "rate_bytes_per_s") / truth);
-	assert_true(sim_figure(&run, "rate_bytes_per_s") > 0.99 * truth);
-	sim_run_end(&run);
-	for (int rotational = 0; rotational < 2;
-	     rotational++) { /* a disk without rotation, that says so and that does not */
+	for (int rotational = 0; rotational < 2; rotational++) {
 		PROFILE(flash, "ssd-sata");
 		cleanup_run struct sim_run ssd = run_for(&measure_surface, &flash, "--range=-1GB sda");
 

@@ -111,21 +111,6 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	}
 }
 
-/* Halving took 3.4 times as long as the scan, and found 195 weak sectors. */
-TEST(rechecks_of_a_failing_disk_take_less_than_twice_its_scan)
-{
-	cleanup_run struct sim_run run = { 0 };
-	double again_s;
-	PROFILE(p, "failing");
-
-	run = run_on(&p, "--without=files sda");
-	again_s = sim_figure(&run, "again_failed_s") + sim_figure(&run, "again_slow_s");
-	assert_true(again_s < 2 * sim_figure(&run, "scan_s"));
-	assert_true(count_kind(run.res, "always", UINT64_MAX) > 300);
-	assert_int_equal((int)sim_figure(&run, "unreadable_places"), 53);
-	assert_int_equal((int)sim_figure(&run, "unnarrowed_places"), 0);
-}
-
 /* Answers of a host that is late by far lead each row of pieces to another sector, which alone is well: the limit holds
  * all the same, and what it leaves open is reported. It was 255 s, where 153 are allowed. */
 TEST(rechecks_beside_a_late_host_end_at_their_limit)
@@ -203,48 +188,6 @@ TEST(what_failed_is_no_rate)
 
 /* ---- scans that end early ---- */
 
-TEST(a_clause_of_nothing_found_says_over_how_much)
-{
-	static const struct {
-		const char *words, *begins, *has, *next;
-		int status, is_open;
-	} runs[] = {
-		{ "--time=1s sda", "Nothing was scanned; it ended early: --time ran out", NULL, "platter surface sda",
-		  STATUS_ENDED_EARLY, 1 },
-		{ "--hours=3-4 --time=1m sda",
-		  "Nothing was scanned; it ended early: --time ran out, outside of --hours", NULL,
-		  "platter surface sda", STATUS_ENDED_EARLY, 1 },
-		{ "--time=30s --range=-40GB sda",
-		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",
-		  STATUS_ENDED_EARLY, 1 },
-		{ "--time=400s --range=-200GB sda", "42 % was scanned: ", "; no bad or slow place in the 84.",
-		  "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
-		{ "--range=-4GB sda", "Every block of the 4.00 GB (0.1 %) was scanned, at ",
-		  "; no place in the 4.00 GB is unreadable or stays slow.", NULL, STATUS_COMPLETE, 0 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		const struct figure *next;
-		cleanup_run struct sim_run run = { 0 };
-		PROFILE(p, "modern-4tb");
-
-		p.noise.retry_per_gb = 0;
-		if (i == 2)
-			plant(&p, 4000000, 8, 1);
-		run = run_on(&p, runs[i].words);
-		cli_screen(run.res);
-		print_message("%s\n", run.res->answer);
-		assert_int_equal(run.res->status, runs[i].status);
-		assert_int_equal(run.res->verdict_is_open, runs[i].is_open);
-		assert_ptr_equal(strstr(run.res->answer, runs[i].begins), run.res->answer);
-		assert_true(!runs[i].has || strstr(run.res->answer, runs[i].has));
-		next = result_find_figure(run.res, "next_command");
-		assert_int_equal(next != NULL, runs[i].next != NULL);
-		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
-		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
-	}
-}
-
 /* The failing disk has stretches that lose revolutions, and unreadable places, of which a short sample meets none. */
 TEST(a_sample_that_met_weak_places_does_not_say_that_there_is_none)
 {
@@ -303,26 +246,6 @@ TEST(a_sample_counts_no_byte_twice)
 			assert_true(i < 3 || unscanned == 0);
 			assert_true(unscanned > 0 || isnan(sim_figure(&run, "bad_places_most_ratio")));
 		}
-}
-
-TEST(a_sample_of_a_disk_that_fails_at_its_start_or_everywhere_reads_other_places)
-{
-	for (int is_all = 0; is_all < 2; is_all++) {
-		const struct profile_fail all = { .op = DISK_READ, .nth = 1, .every = 1, .err = -EIO, .delay_s = 0.01 };
-		cleanup_run struct sim_run run = { 0 };
-		PROFILE(p, "tiny");
-
-		if (is_all)
-			assert_int_equal(profile_add_fail(&p, &all), 0);
-		else
-			plant_bad(&p, 0, 50000);
-		MUST(profile_finish(&p, &err));
-		run = run_on(&p, is_all ? "--sample --time=100s sda" : "--sample --time=20s --range=0-300MB sda");
-		print_message("%.0f places, %.2f bad\n", sim_figure(&run, "sampled_places"),
-		              sim_figure(&run, "bad_places_ratio"));
-		assert_true(sim_figure(&run, "sampled_places") > 5);
-		assert_int_equal(sim_figure(&run, "bad_places_ratio") == 1.0, is_all);
-	}
 }
 
 struct paced {

@@ -127,25 +127,6 @@ TEST(users_hardly_feel_an_idle_scan)
 	}
 }
 
-TEST(rate_and_share_are_kept)
-{
-	static const struct {
-		const char *words;
-		double least_s, most_s;
-	} runs[] = { { "--rate=50MB --range=-5GB sda", 94, 125 }, { "--share=10% --range=-3GB sda", 150, 230 } };
-	PROFILE(p, "modern-4tb");
-
-	plant(&p, 4000000, 8, 1);
-	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		cleanup_run struct sim_run run = run_on(&p, runs[i].words);
-		double took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-
-		print_message("%s: %.1f s, %.1f s paused\n", runs[i].words, took_s, sim_figure(&run, "paused_s"));
-		assert_true(took_s > runs[i].least_s && took_s < runs[i].most_s);
-		assert_only(&run, "always", 4000000);
-	}
-}
-
 static void count_held(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
 {
 	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;

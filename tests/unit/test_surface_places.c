@@ -97,21 +97,6 @@ TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 }
 
-/* What comes late now and then, as a network makes it, is no place that is slow: asked alone it is well. */
-TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
-{
-	size_t slow = 0;
-
-	for (uint64_t seed = 1; seed <= 12; seed++) {
-		DRAWN(p, seed, "cloud");
-		cleanup_run struct sim_run run = run_on(&p, "--range=-8GB --without=files sda");
-
-		slow += (size_t)sim_figure(&run, "slow_requests");
-		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-	}
-	assert_true(slow > 100);
-}
-
 /* Beside what is trimmed, and answered sooner, any sector takes longer; on its other side it does not. */
 TEST(a_place_is_read_beside_both_sides_of_it)
 {

@@ -103,21 +103,6 @@ TEST(one_temperature_behind_every_rest_is_heat_whatever_other_requests_show)
 	}
 }
 
-/* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
-TEST(a_run_that_ends_before_it_settles_says_so)
-{
-	cleanup_run struct sim_run run = run_on(CELLS, "--time=60s " WRITE);
-
-	assert_true(run.res->verdict_is_open);
-	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
-	assert_true(isnan(sim_figure(&run, "settled_bytes_per_s")));
-	near(&run, "short", "burst_bytes", 1024e6, 0.02);
-	near(&run, "short", "last_bytes_per_s", 20e6, 0.02);
-	assert_true(sim_figure(&run, "last_s") < 60 - 15); /* behind the burst of 17 s */
-	assert_string_equal(text_of(run.res, "limited_by"), "none");
-	assert_true(sim_elapsed_ns(run.sim) < 61 * NS_PER_S);
-}
-
 TEST(a_signal_during_a_rest_keeps_what_was_measured)
 {
 	cleanup_profile struct profile p = profile_of(CELLS);
@@ -127,12 +112,4 @@ TEST(a_signal_during_a_rest_keeps_what_was_measured)
 	assert_true(sim_elapsed_ns(run.sim) < 802 * NS_PER_S);
 	near(&run, "stopped", "burst_bytes", 1024e6, 0.02);
 	assert_true(result_find_table(run.res, "rates")->nrows > 1000);
-}
-
-TEST(no_more_is_asked_than_the_rate_that_was_given)
-{
-	cleanup_run struct sim_run run = run_on(CELLS, "--rate=10MB " WRITE);
-
-	near(&run, "paced", "settled_bytes_per_s", 10e6, 0.02);
-	assert_string_equal(text_of(run.res, "limited_by"), "--rate");
 }

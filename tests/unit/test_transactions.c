@@ -319,17 +319,6 @@ TEST(the_disk_is_as_busy_as_the_law_says)
 	}
 }
 
-/* The seed's table 9.2: constant throughput and linear response when the processor is the limit. */
-TEST(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit)
-{
-	cleanup_run struct sim_run one = run_on("ssd-sata", "--users=1 --ios=1 --cpu=100ms --count=100 sda");
-	cleanup_run struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
-
-	assert_true(is_near(sim_figure(&four, "transactions_per_s"), sim_figure(&one, "transactions_per_s"), 0.02));
-	assert_true(is_near(sim_figure(&four, "response_mean_ns"), 4.0 * sim_figure(&one, "response_mean_ns"), 0.03));
-	assert_true(sim_figure(&four, "transactions") == 400.0);
-}
-
 TEST(classes_are_distinguished)
 {
 	cleanup_run struct sim_run run =

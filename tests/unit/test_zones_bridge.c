@@ -21,15 +21,13 @@
 /* The mean of a drawn drive behind such a bridge, and how large a request was. */
 static double mean_of(uint64_t seed, uint64_t reported_bytes, double *ret_request)
 {
-	struct err err = { 0 };
-	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = { 0 };
 	double mean;
+	DRAWN(p, seed, "bridge");
 
-	assert_int_equal(profile_wild(&p, seed, "bridge", &err), 0);
 	p.path.bridge_bytes = PIECE_BYTES;
 	p.reported.request_bytes = reported_bytes;
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	run = zones_seeded(&p, seed);
 	mean = figure_number(result_find_figure(run.res, "mean_bytes_per_s"));
 	*ret_request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");

@@ -5,7 +5,6 @@
  */
 #include "test.h"
 
-#include "tally.h"
 #include "zonesrun.h"
 
 struct tallies {
@@ -23,35 +22,20 @@ static void print_tallies(const struct tallies *t, const char *what)
 	tally_print(&t->places, "  places of the curve", 0.01, "%");
 }
 
-static void add(struct tally *t, double truth, double estimate, struct interval ci)
-{
-	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
-}
-
-/* Rows of curve and spots alike: the bytes, and what was measured of them. also: NULL: to no other. */
-static void add_row(struct tally *to, struct tally *also, const struct geometry *g, const struct table *t, size_t row)
-{
-	uint64_t first = (uint64_t)number(t, row, "first_byte"), last = (uint64_t)number(t, row, "last_byte");
-	double truth = truth_rate(g, first, last + 1), rate = number(t, row, "rate_bytes_per_s");
-	struct interval ci = { number(t, row, "low"), number(t, row, "high") };
-
-	add(to, truth, rate, ci);
-	if (also)
-		add(also, truth, rate, ci);
-}
-
-static void add_run(struct tallies *t, const struct sim_run *run, const struct geometry *g)
+static void add_run(struct tallies *t, const struct sim_run *run)
 {
 	struct tally *const to[] = { &t->start, &t->middle, &t->end };
 	const struct table *curve = result_find_table(run->res, "curve"), *spots = result_find_table(run->res, "spots");
 	const struct figure *mean = result_find_figure(run->res, "mean_bytes_per_s");
 
 	for (size_t r = 0; r < curve->nrows; r++)
-		add_row(&t->places, NULL, g, curve, r);
+		tally_row(&t->places, run, curve, r);
 	assert_int_equal(spots->nrows, 3);
-	for (size_t r = 0; r < 3; r++)
-		add_row(to[r], &t->figures, g, spots, r);
-	add(&t->mean, truth_harmonic_mean(g), figure_number(mean), mean->ci);
+	for (size_t r = 0; r < 3; r++) {
+		tally_row(to[r], run, spots, r);
+		tally_row(&t->figures, run, spots, r);
+	}
+	tally_add_ratio(&t->mean, figure_number(mean), mean->ci, truth_harmonic_mean(geometry_of(run)));
 }
 
 /*
@@ -84,16 +68,15 @@ TEST(the_intervals_hold_the_truth_on_the_profiles)
 	struct tallies all = { 0 };
 
 	for (size_t k = 0; k < runs(150); k++) {
-		struct err err = { 0 };
 		struct sim_run run;
 		PROFILE(p, names[k % n]);
 
 		p.noise.jitter_us = JITTER_US;
 		p.noise.retry_per_gb = RETRY_PER_GB;
 		p.seed = k + 1;
-		assert_int_equal(profile_finish(&p, &err), 0);
+		MUST(profile_finish(&p, &err));
 		run = zones_seeded(&p, k + 1);
-		add_run(&all, &run, geometry_of(&run));
+		add_run(&all, &run);
 		sim_run_end(&run);
 	}
 	print_tallies(&all, "profiles, with noise");
@@ -104,20 +87,6 @@ TEST(the_intervals_hold_the_truth_on_the_profiles)
 	assert_true(is_covered_but_for_chance(&all.figures, 0.985));
 	assert_true(is_covered_but_for_chance(&all.mean, 0.99));
 	assert_true(is_covered_but_for_chance(&all.places, 0.985));
-}
-
-/* false: a disk that cannot stream: without cache and queue each request waits for the next revolution. */
-static bool random_disk(struct profile *p, uint64_t seed, uint32_t slow_regions, bool same_density)
-{
-	const struct profile_limits limits = { .max_bytes = 100000000000u,
-		                               .jitter_us = JITTER_US,
-		                               .retry_per_gb = RETRY_PER_GB,
-		                               .slow_regions = slow_regions,
-		                               .same_density = same_density };
-	struct err err = { 0 };
-
-	assert_int_equal(profile_random(p, seed, &limits, &err), 0);
-	return p->cache.bytes || p->ctl.queue_depth > 1;
 }
 
 static size_t count_false(const struct sim_run *run, uint64_t seed)
@@ -136,6 +105,9 @@ static size_t count_false(const struct sim_run *run, uint64_t seed)
 
 TEST(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region)
 {
+	const struct profile_limits limits = { .max_bytes = 100000000000u,
+		                               .jitter_us = JITTER_US,
+		                               .retry_per_gb = RETRY_PER_GB };
 	struct tallies all = { 0 };
 	size_t nfalse = 0;
 
@@ -143,9 +115,9 @@ TEST(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_re
 		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 
-		if (random_disk(&p, seed, 0, false)) {
+		if (random_disk(&p, seed, &limits)) {
 			run = zones_seeded(&p, seed);
-			add_run(&all, &run, geometry_of(&run));
+			add_run(&all, &run);
 			nfalse += count_false(&run, seed);
 			sim_run_end(&run);
 		}

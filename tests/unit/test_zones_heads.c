@@ -3,7 +3,6 @@
  * neighbouring places lie on the same ones, or not. */
 #include "test.h"
 
-#include "tally.h"
 #include "zonesrun.h"
 
 struct worth {
@@ -12,20 +11,12 @@ struct worth {
 	double most_s;
 };
 
-static void add(struct tally *t, double truth, double estimate, struct interval ci)
-{
-	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
-}
-
 static void add_rows(struct tally *to, const struct sim_run *run, const char *name)
 {
 	const struct table *t = result_find_table(run->res, name);
 
 	for (size_t r = 0; r < t->nrows; r++)
-		add(to,
-		    truth_rate(geometry_of(run), (uint64_t)number(t, r, "first_byte"),
-		               (uint64_t)number(t, r, "last_byte") + 1),
-		    number(t, r, "rate_bytes_per_s"), (struct interval){ number(t, r, "low"), number(t, r, "high") });
+		tally_row(to, run, t, r);
 }
 
 static void add_edges(struct worth *to, const struct sim_run *run)
@@ -36,20 +27,13 @@ static void add_edges(struct worth *to, const struct sim_run *run)
 	double spacing = (double)geometry_bytes(geometry_of(run)) / 63.0;
 
 	for (size_t r = 1; r < bands->nrows; r++) {
-		double nearest = INFINITY, at = number(bands, r, "first_byte");
-
-		for (size_t i = 1; i < n; i++)
-			nearest = fmin(nearest, fabs(at - (double)z[i].first_byte));
 		to->said++;
-		to->false_ones += nearest > spacing + number(bands, r, "edge_half_bytes");
+		to->false_ones +=
+			to_zone(z, n, number(bands, r, "first_byte")) > spacing + number(bands, r, "edge_half_bytes");
 	}
 	for (size_t i = 1; i < n; i++) {
-		double nearest = INFINITY;
-
-		for (size_t r = 1; r < bands->nrows; r++)
-			nearest = fmin(nearest, fabs(number(bands, r, "first_byte") - (double)z[i].first_byte));
 		to->edges++;
-		to->found += nearest <= spacing;
+		to->found += to_band(bands, (double)z[i].first_byte) <= spacing;
 	}
 }
 
@@ -61,7 +45,7 @@ static void add_run(struct worth *to, const struct sim_run *run)
 	to->most_s = fmax(to->most_s, (double)sim_elapsed_ns(run->sim) * 1e-9);
 	add_rows(&to->figures, run, "spots");
 	add_rows(&to->places, run, "curve");
-	add(&to->mean, truth_harmonic_mean(geometry_of(run)), figure_number(mean), mean->ci);
+	tally_add_ratio(&to->mean, figure_number(mean), mean->ci, truth_harmonic_mean(geometry_of(run)));
 	add_edges(to, run);
 }
 
@@ -82,7 +66,6 @@ static struct sim_run variant(struct rng *rng, uint64_t seed, size_t heads, doub
 	char text[8192], words[32];
 	double part[16], track = 1100.0 * 512.0, band = fmax(round(samples * 8.6e6 / track / (double)heads), 2.0);
 	bool is_to_and_fro = rng_below(rng, 2);
-	struct err err = { 0 };
 	struct sim_run run;
 	cleanup_profile struct profile p = { 0 };
 	size_t n = 0;
@@ -102,12 +85,11 @@ static struct sim_run variant(struct rng *rng, uint64_t seed, size_t heads, doub
 			                      round(1100.0 * part[h] * (1.0 - 0.035 * (double)z)));
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "\n");
 	}
-	if (profile_parse(&p, "variant", text, n, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(&p, "variant", text, n, &err));
 	p.noise.jitter_us = JITTER_US;
 	p.noise.retry_per_gb = RETRY_PER_GB;
 	p.seed = seed;
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
 	run = zones_on(&p, words);
 	run.words = NULL;

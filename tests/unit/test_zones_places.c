@@ -3,8 +3,6 @@
  * zones. */
 #include "test.h"
 
-#include "tally.h"
-#include "wild.h"
 #include "zonesrun.h"
 
 /* ---- unreadable sectors ---- */
@@ -59,15 +57,6 @@ static void add_curve(struct near *to, const struct sim_run *run)
 	}
 }
 
-/* false: a disk that cannot stream: without cache and queue each request waits for the next revolution. */
-static bool random_disk(struct profile *p, uint64_t seed, const struct profile_limits *limits)
-{
-	struct err err = { 0 };
-
-	assert_int_equal(profile_random(p, seed, limits, &err), 0);
-	return p->cache.bytes || p->ctl.queue_depth > 1;
-}
-
 TEST(reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact)
 {
 	const struct profile_limits limits = { .bad_regions = 6, .same_density = true };
@@ -103,25 +92,6 @@ struct edges {
 	size_t said, false_ones;
 	double least; /* what it says */
 };
-
-/* Distance to the nearest edge between zones. */
-static double to_zone(const struct truth_zone *z, size_t n, double byte)
-{
-	double nearest = INFINITY;
-
-	for (size_t i = 1; i < n; i++)
-		nearest = fmin(nearest, fabs(byte - (double)z[i].first_byte));
-	return nearest;
-}
-
-static double to_band(const struct table *bands, double byte)
-{
-	double nearest = INFINITY;
-
-	for (size_t r = 1; r < bands->nrows; r++)
-		nearest = fmin(nearest, fabs(byte - number(bands, r, "first_byte")));
-	return nearest;
-}
 
 static double rate_of(const struct sim_run *run, const struct table *curve, size_t row)
 {
@@ -255,13 +225,12 @@ TEST(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one
 /* Requests of the last pass of a run on a profile that loses so many revolutions per GB. */
 static double last_request(const char *name, double retry_per_gb, double *ret_used_s)
 {
-	struct err err = { 0 };
 	struct sim_run run;
 	double request;
 	PROFILE(p, name);
 
 	p.noise.retry_per_gb = retry_per_gb;
-	assert_int_equal(profile_finish(&p, &err), 0);
+	MUST(profile_finish(&p, &err));
 	run = zones_on(&p, "sda");
 	request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");
 	*ret_used_s = figure_number(result_find_figure(run.res, "used_s"));
@@ -296,11 +265,9 @@ TEST(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them)
 	size_t fast = 0, soon = 0;
 
 	for (uint64_t seed = WILD_SEED; seed < WILD_SEED + WILD; seed++) {
-		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
-		struct err err;
+		DRAWN(p, seed, NULL);
 
-		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
 		run = zones_on(&p, "--zones=start,middle,end sda");
 		assert_false(result_has_notice(run.res, "drift"));
 		if (sim_figure(&run, "lowest_bytes_per_s") >= FAST) {
@@ -336,29 +303,6 @@ TEST(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks)
 	}
 	sim_run_end(&run);
 	profile_done(&p);
-}
-
-/* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored
- * comes at it, and nothing beside it is slow. */
-TEST(the_interface_is_known_of_drives_that_give_up_what_they_sent)
-{
-	struct sim_run run;
-	struct err err;
-	PROFILE(p, "modern-4tb");
-
-	p.cache.drops_read = true;
-	run = zones_on(&p, "--zones=start sda");
-	print_message("from the buffer: %.0f of %.0f MB/s\n", sim_figure(&run, "interface_bytes_per_s") / 1e6,
-	              p.path.interface_bytes_per_s / 1e6);
-	assert_true(fabs(sim_figure(&run, "interface_bytes_per_s") / p.path.interface_bytes_per_s - 1.0) < 0.1);
-	sim_run_end(&run);
-	profile_done(&p);
-	assert_int_equal(profile_wild(&p, 330207, NULL, &err), 0);
-	assert_true(p.cache.drops_read);
-	run = zones_seeded(&p, 330207);
-	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
-	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 4);
-	sim_run_end(&run);
 }
 
 #define SLEEP_S 120.0 /* more than a curve may take */

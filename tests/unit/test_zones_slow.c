@@ -6,8 +6,6 @@
  */
 #include "test.h"
 
-#include "tally.h"
-#include "wild.h"
 #include "zonesrun.h"
 
 #define LOST_OFTEN 0.08 /* of its time; where a region has many samples, so much is nearly always found */
@@ -133,11 +131,9 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 			                               .retry_per_gb = RETRY_PER_GB,
 			                               .slow_regions = (uint32_t)(seed % 4 + 1),
 			                               .same_density = true };
-		struct err err = { 0 };
 		cleanup_profile struct profile p = { 0 };
 
-		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		if (p.cache.bytes || p.ctl.queue_depth > 1) /* else it cannot stream */
+		if (random_disk(&p, seed, &limits))
 			count_regions(&p, seed, &c);
 	}
 	check_counts(&c, "disks of up to 100 GB", 1); /* none of 93 with these seeds */
@@ -154,11 +150,9 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_di
 			                               .retry_per_gb = RETRY_PER_GB,
 			                               .slow_regions = (uint32_t)(seed % 4),
 			                               .same_density = true };
-		struct err err = { 0 };
 		cleanup_profile struct profile p = { 0 };
 
-		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		if (p.cache.bytes || p.ctl.queue_depth > 1)
+		if (random_disk(&p, seed, &limits))
 			count_regions(&p, seed, &c);
 	}
 	check_counts(&c, "disks of up to 2.7 GB", 1); /* one of 14 with these seeds */
@@ -174,10 +168,9 @@ static void slow_sample(struct profile *p, const struct sim_run *run, size_t row
 		                  .count = (uint64_t)(end - from) / p->logical_sector_bytes,
 		                  .every = (uint32_t)(per_rev * (1.0 - lost) / lost / p->physical_sector_bytes),
 		                  .revolutions = 1 };
-	struct err err = { 0 };
 
 	assert_int_equal(profile_add_slow(p, &s), 0);
-	assert_int_equal(profile_finish(p, &err), 0);
+	MUST(profile_finish(p, &err));
 }
 
 TEST(a_region_of_exactly_one_sample_is_told)
@@ -311,12 +304,10 @@ TEST(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals)
 	size_t missed = 0;
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct err err = { 0 };
-		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 		const struct table *spots;
+		DRAWN(p, seeds[i], NULL);
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
 		run = zones_on(&p, "--seed=1 sda");
 		spots = result_find_table(run.res, "spots");
 		assert_int_equal(spots->nrows, 3);

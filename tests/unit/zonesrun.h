@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs of `zones` on simulated disks, and what they say against the truth. For tests that have included cmocka.h. */
+/* Runs of `zones` on simulated disks, and what they say against the truth. */
 #ifndef PLATTER_TEST_ZONESRUN_H
 #define PLATTER_TEST_ZONESRUN_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "load.h"
-#include "model.h"
-#include "rows.h"
-#include "seeds.h"
-#include "simrun.h"
-#include "wild.h"
+#include "ran.h"
+#include "tally.h"
 
 extern const struct measure measure_zones;
 
@@ -32,23 +23,13 @@ static inline size_t runs(size_t n)
 /* End it with sim_run_end(). */
 static inline struct sim_run zones_on(const struct profile *p, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	return run;
+	return ran_on(&measure_zones, p, words);
 }
 
 static inline struct sim_run zones_seeded(const struct profile *p, uint64_t seed)
 {
-	struct sim_run run;
-	char words[64];
+	struct sim_run run = zones_on(p, textf("--seed=%d sda", (int)seed));
 
-	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
-	run = zones_on(p, words);
-	run.words = NULL;
 	assert_false(result_has_notice(run.res, "bursts")); /* nothing limits these disks, however they fail */
 	return run;
 }
@@ -56,19 +37,50 @@ static inline struct sim_run zones_seeded(const struct profile *p, uint64_t seed
 /* The same on a wild disk; class: NULL: any. */
 static inline struct sim_run zones_on_wild(uint64_t seed, const char *class)
 {
-	struct sim_run run;
-	struct profile p;
-	struct err err;
+	DRAWN(p, seed, class);
 
-	assert_int_equal(profile_wild(&p, seed, class, &err), 0);
-	run = zones_seeded(&p, seed);
-	profile_done(&p);
-	return run;
+	return zones_seeded(&p, seed);
 }
 
 static inline const struct geometry *geometry_of(const struct sim_run *run)
 {
 	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+/* A disk at random; false: it cannot stream, for without cache and queue each request waits for the next revolution. */
+static inline bool random_disk(struct profile *p, uint64_t seed, const struct profile_limits *limits)
+{
+	MUST(profile_random(p, seed, limits, &err));
+	return p->cache.bytes || p->ctl.queue_depth > 1;
+}
+
+/* A row of the curve or of the spots alike: the bytes, and what was measured of them. */
+static inline void tally_row(struct tally *to, const struct sim_run *run, const struct table *t, size_t row)
+{
+	double truth = truth_rate(geometry_of(run), (uint64_t)number(t, row, "first_byte"),
+	                          (uint64_t)number(t, row, "last_byte") + 1);
+
+	tally_add_ratio(to, number(t, row, "rate_bytes_per_s"),
+	                (struct interval){ number(t, row, "low"), number(t, row, "high") }, truth);
+}
+
+/* Distance to the nearest edge between zones. */
+static inline double to_zone(const struct truth_zone *z, size_t n, double byte)
+{
+	double nearest = INFINITY;
+
+	for (size_t i = 1; i < n; i++)
+		nearest = fmin(nearest, fabs(byte - (double)z[i].first_byte));
+	return nearest;
+}
+
+static inline double to_band(const struct table *bands, double byte)
+{
+	double nearest = INFINITY;
+
+	for (size_t r = 1; r < bands->nrows; r++)
+		nearest = fmin(nearest, fabs(byte - number(bands, r, "first_byte")));
+	return nearest;
 }
 
 /*
