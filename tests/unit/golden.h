@@ -3,6 +3,7 @@
 #ifndef UNIT_GOLDEN_H
 #define UNIT_GOLDEN_H
 
+#include "base/utf8.h"
 #include "test.h"
 
 /* What the statement writes to f, as text to free. */
@@ -39,6 +40,26 @@ static inline void assert_golden(const char *name, char *text)
 	(void)fclose(f);
 	assert_string_equal(text, want);
 	free(text);
+}
+
+/* No line is wider than the terminal, or ends in spaces. How many there are. */
+static inline unsigned expect_lines_within(const char *text, unsigned width)
+{
+	unsigned n = 0;
+
+	for (const char *line = text; *line; line += strspn(line, "\n") > 0, n++) {
+		size_t bytes = strcspn(line, "\n");
+		const char *end = line + bytes;
+		unsigned columns = 0;
+
+		if (bytes && end[-1] == ' ')
+			fail_msg("spaces at the end: '%.*s'", (int)bytes, line);
+		for (; line < end; line += utf8_len(line))
+			columns += utf8_columns(utf8_code(line, utf8_len(line)));
+		if (columns > width)
+			fail_msg("%u columns where there are %u: %.*s", columns, width, (int)bytes, end - bytes);
+	}
+	return n;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cases.h"
 #include "cli/cli.h"
+#include "golden.h"
 #include "measure/measures.h"
 #include "report/alike.h"
 #include "report/report.h"
@@ -119,14 +120,7 @@ TEST(documents_belong_together_where_host_name_and_place_say_so)
 /* Everything but when it was, as metrics; heap. */
 static char *metrics_of(const struct result *res)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_non_null(f);
-	assert_int_equal(report_prometheus(f, &res, 1, NAN), 0);
-	assert_int_equal(fclose(f), 0);
-	return text;
+	return WRITTEN(f, assert_int_equal(report_prometheus(f, &res, 1, NAN), 0));
 }
 
 /* Documents of one disk that differ in one option. */

@@ -4,62 +4,34 @@
 #include "test.h"
 
 #include "modelrun.h"
+#include "stats/stats.h"
 
 #define PERIOD_NS (60e9 / 7200)
 #define CYL       (1000ull * 512) /* bytes of a cylinder of RUN_ZONE: two tracks of 500 sectors */
 
 /* ---- samples ---- */
 
+#define MOST 40000
+
 struct sample {
-	double *v;
-	size_t n, room;
+	size_t n;
+	double v[MOST];
 };
 
 static void sample_add(struct sample *s, double x)
 {
-	if (s->n == s->room) {
-		s->room = s->room ? s->room * 2 : 1024;
-		s->v = realloc(s->v, s->room * sizeof(*s->v));
-		assert_non_null(s->v);
-	}
+	assert_true(s->n < MOST);
 	s->v[s->n++] = x;
 }
 
-static int order(const void *a, const void *b)
+/* What they are, and none is left. */
+static struct summary summed(struct sample *s)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	struct summary ret;
 
-	return (x > y) - (x < y);
-}
-
-static double sample_mean(const struct sample *s)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		sum += s->v[i];
-	return sum / (double)s->n;
-}
-
-static double sample_sd(const struct sample *s)
-{
-	double mean = sample_mean(s), sum = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		sum += (s->v[i] - mean) * (s->v[i] - mean);
-	return sqrt(sum / (double)(s->n - 1));
-}
-
-static double sample_quantile(struct sample *s, double q)
-{
-	qsort(s->v, s->n, sizeof(*s->v), order);
-	return s->v[(size_t)(q * (double)(s->n - 1) + 0.5)];
-}
-
-static void sample_done(struct sample *s)
-{
-	free(s->v);
-	*s = (struct sample){ 0 };
+	assert_true(summary_of(s->v, s->n, &ret));
+	s->n = 0;
+	return ret;
 }
 
 /* Reads that go to and fro over so many cylinders; what `of` takes from each. */
@@ -103,40 +75,44 @@ TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
 
 TEST(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median)
 {
-	struct sample s = { 0 };
+	static struct sample s;
+	struct summary all;
 	double truth;
 	MODEL(r, RUN_BASE "seek_scatter 1 0.02\nseek_scatter 100 0.06 0.05 0.2\n" RUN_ZONE);
 
 	sample_seeks(&r, 50, 40000, &s, NULL);
 	truth = truth_seek_ns(disk_geometry(r.d), 50);
 	near(truth, (0.8 + 0.05 * sqrt(50)) * 1e6, 1e-3); /* symmetric: not shifted */
-	near(sample_mean(&s), truth, 5 * 2e4 / 200);
-	near(sample_sd(&s), 2e4, 0.02 * 2e4);
-	sample_done(&s);
+	all = summed(&s);
+	near(all.mean, truth, 5 * 2e4 / 200);
+	near(all.stddev, 2e4, 0.02 * 2e4);
 	sample_seeks(&r, 400, 40000, &s, NULL);
 	truth = truth_seek_ns(disk_geometry(r.d), 400);
 	assert_true(truth > 1.8e6 + 1000); /* the tail has shifted it */
-	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 6e4 / 200);
-	near(sample_mean(&s), truth_seek_mean_ns(disk_geometry(r.d), 400), 5 * 8e4 / 200);
+	stats_sort(s.v, s.n);
+	assert_true(stats_quantile_sorted(s.v, s.n, 0.99) > 1.8e6 + 3e5); /* a Gauss core alone: 1.4e5 */
+	all = summed(&s);
+	near(all.median, truth, 5 * 1.25 * 6e4 / 200);
+	near(all.mean, truth_seek_mean_ns(disk_geometry(r.d), 400), 5 * 8e4 / 200);
 	near(truth_seek_mean_ns(disk_geometry(r.d), 400), 1.8e6 + 0.05 * 2e5, 1);
-	assert_true(sample_quantile(&s, 0.99) > 1.8e6 + 3e5); /* a Gauss core alone: 1.4e5 */
-	sample_done(&s);
 }
 
 TEST(points_of_a_seek_curve_have_their_own_scatter)
 {
-	struct sample s = { 0 };
+	static struct sample s;
+	struct summary all;
 	MODEL(r, RUN_BASE "seek_scatter 1 0.5\nseek_point 10 3 0.01\nseek_point 30 4 0.03\n" RUN_ZONE);
 
 	sample_seeks(&r, 20, 20000, &s, NULL);
-	near(sample_sd(&s), 2e4, 0.03 * 2e4);
-	near(sample_mean(&s), 3.5e6, 5 * 2e4 / 141);
-	sample_done(&s);
+	all = summed(&s);
+	near(all.stddev, 2e4, 0.03 * 2e4);
+	near(all.mean, 3.5e6, 5 * 2e4 / 141);
 }
 
 TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 {
-	struct sample s = { 0 };
+	static struct sample s;
+	struct summary all;
 	MODEL(r, RUN_BASE "head_switch_scatter 0.4\n" RUN_ZONE);
 
 	for (int i = 0; i < 40000; i++) {
@@ -144,18 +120,19 @@ TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 		if (i)
 			sample_add(&s, r.done.seek_ns);
 	}
-	near(sample_mean(&s), 7e5, 5 * 4e5 / 200); /* cut at both ends */
-	assert_true(sample_quantile(&s, 0) >= 0 && sample_quantile(&s, 1) <= 1.4e6 + 1);
+	all = summed(&s);
+	near(all.mean, 7e5, 5 * 4e5 / 200); /* cut at both ends */
+	assert_true(all.min >= 0 && all.max <= 1.4e6 + 1);
 	near(truth_head_switch_ns(disk_geometry(r.d)), 7e5, 1);
-	sample_done(&s);
 }
 
 /* ---- electronics ---- */
 
 TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 {
-	struct sample s = { 0 };
+	static struct sample s;
 	cleanup_model struct run r = { 0 };
+	struct summary all;
 	double truth;
 
 	run_new(&r,
@@ -163,15 +140,16 @@ TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 	near(r.p.ctl.done_ms, 0.04, 1e-12); /* so that the core is symmetric */
 	sample_seeks(&r, 50, 40000, NULL, &s);
 	truth = truth_overhead_ns(disk_geometry(r.d));
-	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 2.4e4 / 200);
-	near(sample_mean(&s), 3e5 + 0.1 * 3e5 + 4e4 + 0.05 * 1e5, 5 * 1.3e5 / 200);
-	sample_done(&s);
+	all = summed(&s);
+	near(all.median, truth, 5 * 1.25 * 2.4e4 / 200);
+	near(all.mean, 3e5 + 0.1 * 3e5 + 4e4 + 0.05 * 1e5, 5 * 1.3e5 / 200);
 }
 
 TEST(hits_have_a_scatter_of_their_own)
 {
-	struct sample s = { 0 };
+	static struct sample s;
 	cleanup_model struct run r = { 0 };
+	struct summary all;
 
 	run_new(&r,
 	        "rpm 7200\nqueue_depth 1\nhit_overhead_ms 0.1\nhit_overhead_scatter 0.01\ninterface_mbs 100\n" RUN_ZONE);
@@ -180,14 +158,13 @@ TEST(hits_have_a_scatter_of_their_own)
 		assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
 		sample_add(&s, run_took(&r));
 	}
-	near(sample_mean(&s), 1e5 + 40960, 5 * 1e4 / 100);
-	near(sample_sd(&s), 1e4, 0.05 * 1e4);
-	sample_done(&s);
+	all = summed(&s);
+	near(all.mean, 1e5 + 40960, 5 * 1e4 / 100);
+	near(all.stddev, 1e4, 0.05 * 1e4);
 }
 
 TEST(a_disk_freezes_now_and_then_and_all_wait)
 {
-	struct sample s = { 0 };
 	size_t frozen = 0;
 	MODEL(r, RUN_BASE "freeze 0.01 50 500\n" RUN_ZONE);
 
@@ -195,10 +172,8 @@ TEST(a_disk_freezes_now_and_then_and_all_wait)
 		(void)run_one(&r, DISK_READ, i * 7919 % 100000 * 512, 512, NULL);
 		frozen += run_took(&r) > 50e6;
 		assert_true(run_took(&r) < 530e6);
-		sample_add(&s, run_took(&r));
 	}
 	near((double)frozen, 200, 5 * sqrt(200));
-	sample_done(&s);
 }
 
 /* Answers are late in bursts, and in the mean as often and as much as the truth says. */
@@ -448,40 +423,4 @@ TEST(the_same_seed_scatters_the_same_and_another_does_not)
 	run_free(&a);
 	run_free(&b);
 	run_free(&c);
-}
-
-static char *saved(const struct profile *p)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	assert_non_null(out);
-	assert_int_equal(profile_save(out, p), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
-TEST(what_is_saved_is_what_was_read)
-{
-	struct run a, b;
-	char *one, *two;
-
-	run_new(&a, RUN_BASE UNRULY
-	        "seek_point 3 1.5 0.1\nseek_point 5 2\nreported_rpm 5400\nrpm_drift -0.01 5\n" RUN_ZONE);
-	one = saved(&a.p);
-	assert_non_null(strstr(one, "\nrpm_drift -0.01"));
-	run_new(&b, one);
-	two = saved(&b.p);
-	assert_string_equal(one, two);
-	free(one);
-	free(two);
-	run_free(&a);
-	run_free(&b);
-	run_new(&a, RUN_BASE RUN_ZONE);
-	one = saved(&a.p);
-	assert_null(strstr(one, "scatter")); /* what is off is not mentioned */
-	assert_null(strstr(one, "completion"));
-	free(one);
-	run_free(&a);
 }

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "modelrun.h"
+#include "stats/stats.h"
 
 #define PERIOD_NS (60e9 / 7200)
 #define CYL       (1000ull * 512)
@@ -185,13 +186,6 @@ TEST(a_neighbour_takes_its_share_now_and_then)
 	near((double)most / (double)least, 2.3, 0.3); /* 1/0.4, with the rest of the time in both */
 }
 
-static int order(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 TEST(a_flat_devices_latencies_are_lognormal)
 {
 	struct truth_random truth;
@@ -204,7 +198,7 @@ TEST(a_flat_devices_latencies_are_lognormal)
 		t[i] = run_took(&r) - 4096;
 		mean += t[i] / n;
 	}
-	qsort(t, (size_t)n, sizeof(*t), order);
+	stats_sort(t, (size_t)n);
 	near(t[n / 2], 8e5, 5 * 1.25 * 0.4 * 8e5 / sqrt(n));
 	near(log(t[n * 84 / 100] / t[n / 2]), 0.4 * 0.9945, 0.02);
 	truth_random(disk_geometry(r.d), 0, 4000000000, 4096, &truth);

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 
+#include "modelrun.h"
 #include "profile_text.h"
 
 static void parse(const char *text, struct profile *ret)
@@ -154,6 +155,8 @@ static void check_round_trip(const struct profile *p)
 TEST(what_is_saved_is_read_back_the_same)
 {
 	struct profile p;
+	size_t len;
+	char *text;
 
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		const struct profile_limits limits = { .slow_regions = 2, .bad_regions = 3, .retry_per_gb = 0.1 };
@@ -167,6 +170,18 @@ TEST(what_is_saved_is_read_back_the_same)
 	      &p);
 	check_round_trip(&p);
 	profile_done(&p);
+	parse(RUN_BASE UNRULY "seek_point 3 1.5 0.1\nseek_point 5 2\nreported_rpm 5400\nrpm_drift -0.01 5\n" RUN_ZONE,
+	      &p);
+	text = saved(&p, &len);
+	assert_non_null(strstr(text, "\nrpm_drift -0.01"));
+	check_round_trip(&p);
+	profile_done(&p);
+	free(text);
+	parse(RUN_BASE RUN_ZONE, &p);
+	text = saved(&p, &len);
+	assert_true(!strstr(text, "scatter") && !strstr(text, "completion")); /* what is off is not mentioned */
+	profile_done(&p);
+	free(text);
 }
 
 TEST(every_profile_that_we_give_is_good)

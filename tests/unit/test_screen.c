@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The first screen: the sentence that the clauses of a measurement make of a document, and the lines that it may have.
  */
-#include "test.h"
+#include "golden.h"
 
-#include "base/utf8.h"
 #include "cli/cli.h"
 
 struct place {
@@ -133,28 +132,14 @@ TEST(the_screen_is_the_same_from_a_file)
 static char *rendered(const struct result *res, unsigned width, unsigned lines)
 {
 	const struct text_style style = { .width = width, .lines = lines, .unicode = width % 2 };
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
 
-	assert_non_null(out);
-	assert_int_equal(report_text(out, res, &style), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
+	return WRITTEN(out, assert_int_equal(report_text(out, res, &style), 0));
 }
 
 static void expect_fits(const char *text, unsigned width, unsigned lines)
 {
-	unsigned n = 0;
+	unsigned n = expect_lines_within(text, width);
 
-	for (const char *line = text; *line; line += strcspn(line, "\n") + 1, n++) {
-		unsigned columns = 0;
-
-		for (const char *p = line; *p != '\n'; p += utf8_len(p))
-			columns += utf8_columns(utf8_code(p, utf8_len(p)));
-		if (columns > width)
-			fail_msg("%u columns, not %u: %.*s", columns, width, (int)strcspn(line, "\n"), line);
-	}
 	if (n > lines)
 		fail_msg("%u lines, not %u, of %u columns:\n%s", n, lines, width, text);
 }
