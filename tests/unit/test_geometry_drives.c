@@ -120,25 +120,6 @@ TEST(a_sector_is_looked_at_as_often_as_its_noise_wants)
 	assert_int_equal(geo_looks(0.059, very_dear), 1);
 }
 
-/* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
-TEST(spare_sectors_at_the_end_of_tracks_are_counted)
-{
-	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
-		                             "end_sectors_per_track" };
-	cleanup_run struct sim_run run = { 0 };
-	const struct table *t;
-	PROFILE(p, "dec-rz26");
-
-	p.noise.jitter_us = 20.0; /* as noisy as a real one */
-	run = geometry_on(&p, "--quick sda");
-	t = result_find_table(run.res, "tracks");
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		assert_true(sim_figure(&run, names[i]) == 58.0);
-	for (size_t i = 0; i < t->nrows; i++)
-		assert_true(number(t, i, "sectors_per_track") - number(t, i, "sectors") == number(t, i, "missing"));
-	assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) < 0.008); /* to the next head, 7 of 58 sectors */
-}
-
 /* All zones: bands of that many tracks, there and back. */
 static void set_bands(struct profile *p, const void *arg)
 {

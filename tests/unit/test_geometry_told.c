@@ -106,36 +106,6 @@ TEST(a_curve_that_is_not_found_from_anywhere_is_found_from_another_one)
 	assert_true(missed > 0);
 }
 
-/* If it is told. That one, or a rarer one that was taken for it as noise made them alike, is what is true. */
-static size_t hold_skew(const struct sim_run *run, const char *key, double truth)
-{
-	struct interval ci = result_find_figure(run->res, key)->ci;
-
-	if (isnan(sim_figure(run, key)))
-		return 0;
-	print_message("%s: %.4f (%.4f .. %.4f), truly %.4f\n", key, sim_figure(run, key), ci.low, ci.high, truth);
-	assert_true(ci.low <= truth && truth <= ci.high);
-	return 1;
-}
-
-/* Of 540115 the usual skew is that of a single track, and of 546060 the one to the next surface, 0.033, was taken for
- * that to the next cylinder, 0.061. */
-TEST_LARGE(skews_are_within_what_noise_makes_of_them)
-{
-	static const uint64_t seeds[] = { 540115, 546060 };
-	static const char *const words[] = { "--seed=540115 --time=600s sda", "--seed=546060 sda" };
-	size_t told = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		cleanup_run struct sim_run run = geometry_on_wild(seeds[i], words[i], NULL, NULL);
-		DRAWN(p, seeds[i], NULL);
-
-		told += hold_skew(&run, "cylinder_skew_ratio", p.zones[0].cyl_skew);
-		told += hold_skew(&run, "head_skew_ratio", p.zones[0].head_skew);
-	}
-	assert_true(told >= 2);
-}
-
 #define HEADS 20
 
 /* A zone keeps the last 13 tracks of its last cylinder for itself. That is one thing that is odd, not 13. */

@@ -132,6 +132,10 @@ static struct value value_of(const struct sim_run *run, const char *name)
 		return (struct value){ .number = NAN, .text = run->res->answer };
 	if (strcmp(name, "figures") == 0)
 		return (struct value){ .number = (double)run->res->nfigures };
+	if (strcmp(name, "faults") == 0)
+		return (struct value){ .number = (double)result_fault_count(run->res) };
+	if (strcmp(name, "writes") == 0)
+		return (struct value){ .number = (double)counted(run).writes };
 	if (strcmp(name, "verdict_is") == 0)
 		return (struct value){ .number = NAN,
 			               .text = run->res->verdict_is_no     ? "no"

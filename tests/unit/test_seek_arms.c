@@ -94,28 +94,6 @@ TEST(two_arms_and_two_disks_in_a_row_are_measured_each_by_itself)
 	assert_true(full.told >= 4 * SEEDS && full.held * 100 >= 88 * full.told);
 }
 
-TEST(one_arm_is_never_taken_for_several)
-{
-	static const char *const names[] = { "quantum-fireball-tm2110a",
-		                             "ibm-deskstar-60gxp",
-		                             "maxtor-diamondmax-80",
-		                             "modern-4tb",
-		                             "seagate-cheetah-15k7",
-		                             "tiny",
-		                             "failing" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		for (uint64_t seed = 1; seed <= (SEEDS + 1) / 2; seed++) {
-			cleanup_profile struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
-			cleanup_run struct sim_run run = ran_on(&measure_seek, &p, "--quick --without=queue sda");
-
-			if (result_has_notice(run.res, "not-one-arm"))
-				print_message("%s, seed %" PRIu64 "\n", names[i], seed);
-			assert_null(result_find_table(run.res, "arms"));
-			assert_false(result_has_notice(run.res, "not-one-arm"));
-		}
-}
-
 TEST(what_is_told_again_of_the_first_arm_is_the_same)
 {
 	static const char *const figures[] = { "average_seek_ns", "full_stroke_ns", "overhead_ns" };

@@ -211,29 +211,6 @@ TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 	}
 }
 
-/* Neither is written to when the reads show it already; volumes that say that they turn are written to, and show no
- * band.
- */
-TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
-{
-	static const char *const classes[] = { "ssd", "cloud", "thin" };
-
-	for (size_t i = 0; i < 3; i++)
-		for (uint64_t seed = 1; seed <= 3; seed++) {
-			cleanup_run struct sim_run run = { 0 };
-			DRAWN(p, seed, classes[i]);
-
-			(void)snprintf(p.reported.serial, sizeof(p.reported.serial), "SMRTEST1");
-			run = run_on(&p, "--time=60s " WRITE);
-			assert_int_equal(sim_run(&run), 0);
-			assert_string_not_equal(text_of(run.res, "shingled"), "yes");
-			if (strcmp(classes[i], "ssd") == 0) {
-				assert_string_equal(text_of(run.res, "shingled"), "no");
-				assert_int_equal(counted(&run).writes, 0);
-			}
-		}
-}
-
 TEST(without_consent_nothing_is_written_and_nothing_decided)
 {
 	struct drawn d;

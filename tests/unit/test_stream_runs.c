@@ -483,24 +483,3 @@ TEST(a_rate_that_was_never_held_is_not_reported)
 	assert_true(isnan(sim_figure(&run, "max_rate_bytes_per_s")));
 	assert_true(run.res->verdict_is_no);
 }
-
-TEST(disks_that_answer_with_nothing_get_no_more_blocks)
-{
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim,
-		                           .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
-
-	for (int i = 0; i < 2; i++) {
-		PROFILE(p, IBM);
-
-		p.faults.gone_at_s = 5.0;
-		p.faults.gone = GONE_ZERO;
-		MUST(profile_finish(&p, &err));
-		(void)sim_add_disk(sim, &p, i ? "sdb" : "sda");
-	}
-	sim_set_contents(sim, false);
-	stream(&run);
-	assert_true(sim_figure(&run, "sustained") == 0.0);
-	assert_in_range(result_fault_count(run.res), 1, 100);
-	assert_true(run.res->head.elapsed_s < 20.0);
-}

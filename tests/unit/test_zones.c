@@ -92,22 +92,6 @@ TEST(at_most_one_of_sixty_clean_random_disks_has_a_slow_region)
 	assert_true(found <= 1); /* none is the aim; a borderline step differs between compilers */
 }
 
-TEST(unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands)
-{
-	struct sim_run run;
-	const struct geometry *g;
-	PROFILE(p, "failing");
-
-	run = zones_on(&p, "--full sda");
-	g = geometry_of(&run);
-	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
-	assert_true(rows(&run, "unreadable") > 0);
-	assert_true(run.res->nfaults > 0);
-	assert_string_equal(run.res->faults[0].errno_name, "EIO");
-	assert_true(fabs(sim_figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0) < 0.01);
-	sim_run_end(&run);
-}
-
 static void raise_signal(void *arg)
 {
 	atomic_store((atomic_int *)arg, 2);
