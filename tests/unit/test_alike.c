@@ -315,10 +315,9 @@ static bool differs(const struct result *a, const struct result *b, double thres
 {
 	struct compare_options opt = { .threshold = threshold };
 	cleanup_result struct result *res = NULL;
-	struct err err = { 0 };
 	bool no;
 
-	assert_int_equal(report_compare(&a, 1, &b, 1, &opt, &res, &err), 0);
+	MUST(report_compare(&a, 1, &b, 1, &opt, &res, &err));
 	no = res->verdict_is_no;
 	return no;
 }

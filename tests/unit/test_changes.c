@@ -78,11 +78,9 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 		cleanup_result struct result *b = document("S1", "2026-02-01T00:00:00.000000Z", cases[i].b, 2);
 		struct compare_options opt = { .threshold = cases[i].threshold, .tolerance = cases[i].tolerance };
 		const struct table *t;
-		struct err err = { 0 };
 
-		assert_int_equal(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b,
-		                                1, &opt, &res, &err),
-		                 0);
+		MUST(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b, 1, &opt,
+		                    &res, &err));
 		t = result_find_table(res, "differences");
 		for (size_t row = 0; row < 2; row++) {
 			const char *verdict = string_of(t, row, "verdict");
@@ -127,11 +125,9 @@ TEST(the_answer_names_both_and_says_by_how_much)
 		struct result *a = document("S1", "2026-01-01T00:00:00.000000Z", was, 1), *res = NULL;
 		cleanup_result struct result *b = document("S2", "2026-02-01T00:00:00.000000Z", cases[i].b, 1);
 		struct compare_options opt = { .files = files };
-		struct err err = { 0 };
 
-		assert_int_equal(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b,
-		                                1, &opt, &res, &err),
-		                 0);
+		MUST(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b, 1, &opt,
+		                    &res, &err));
 		for (size_t k = 0; k < 6 && cases[i].says[k]; k++)
 			if (!strstr(res->answer, cases[i].says[k]))
 				fail_msg("'%s' is not in: %s", cases[i].says[k], res->answer);
@@ -270,7 +266,6 @@ TEST(a_disturbed_run_is_left_out_and_its_reason_is_shown)
 {
 	struct compare_options opt = { 0 };
 	cleanup_result struct result *res = NULL;
-	struct err err = { 0 };
 	bool is_shown = false;
 	struct fleet f;
 
@@ -279,7 +274,7 @@ TEST(a_disturbed_run_is_left_out_and_its_reason_is_shown)
 		result_figure(f.v[i], "f0_bytes_per_s", "rate 0", UNIT_BYTES_PER_S, 1e8, NULL, 30);
 		result_notice(f.v[i], "other-io", "Others were there.");
 	}
-	assert_int_equal(report_trend((const struct result *const *)f.v, 12, &opt, &res, &err), 0);
+	MUST(report_trend((const struct result *const *)f.v, 12, &opt, &res, &err));
 	assert_false(res->verdict_is_no);
 	for (size_t i = 0; i < res->nnotices; i++)
 		is_shown |= strstr(res->notices[i].text, "2025-09-01 is left out: other-io") != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/opt_help.h"
-#include "test.h"
+#include "golden.h"
 
 #include "base/units.h"
 #include "cli/cli.h"
@@ -246,27 +246,19 @@ TEST(values_in_force_can_be_typed_again)
 
 TEST(help_stays_within_80_columns)
 {
-	cleanup_free char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	static const struct opt *const tables[] = { opts, common_opts, view_opts };
 
-	opt_help(f, opts);
-	opt_help(f, common_opts);
-	opt_help(f, view_opts);
-	fclose(f);
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-		if (strlen(line) > 80)
-			fail_msg("%zu columns: %s", strlen(line), line);
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		cleanup_free char *text = WRITTEN(f, opt_help(f, tables[i]));
+
+		(void)expect_lines_within(text, 80);
+	}
 }
 
 TEST(help_shows_letter_name_argument_choices_and_default)
 {
-	cleanup_free char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	cleanup_free char *text = WRITTEN(f, opt_help(f, opts));
 
-	opt_help(f, opts);
-	fclose(f);
 	assert_non_null(strstr(text, " -b, --block=SIZE           size of a block (default 1MiB)\n"));
 	assert_non_null(strstr(text, "what to do: read, write, rewrite (default read)"));
 	assert_non_null(strstr(text, "--when[=WORD]"));

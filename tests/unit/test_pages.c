@@ -124,9 +124,8 @@ TEST(two_that_are_compared_are_named_drawn_and_have_units)
 	const struct result *const *a = (const struct result *const *)v;
 	struct compare_options opt = { 0 };
 	struct result *res = NULL;
-	struct err err = { 0 };
 
-	assert_int_equal(report_compare(a, 1, a + 1, 1, &opt, &res, &err), 0);
+	MUST(report_compare(a, 1, a + 1, 1, &opt, &res, &err));
 	for (size_t k = 0; k <= ARRAY_LEN(sizes); k++) {
 		bool is_page = k == ARRAY_LEN(sizes);
 		cleanup_free char *text = shown(res, is_page ? 0 : sizes[k].width, is_page ? 0 : 60);

@@ -35,12 +35,17 @@ static void screen_init(struct screen *s, const char *columns, enum progress_mod
 	s->p = progress_new(s->f, &s->clk.clk, mode, name);
 }
 
-static void screen_done(struct screen *s)
+static void screen_done(const struct screen *s)
 {
 	progress_free(s->p);
 	fclose(s->f);
 	free(s->text);
 }
+
+/* One that ends with its block. (In place: the clock and the file have its address.) */
+#define SCREEN(s, columns, mode, name)                         \
+	__attribute__((cleanup(screen_done))) struct screen s; \
+	screen_init(&(s), columns, mode, name)
 
 /* The line as a dumb terminal leaves it. */
 static const char *shown(struct screen *s)
@@ -67,15 +72,13 @@ static const char *shown(struct screen *s)
 
 TEST(the_line_shows_phase_percent_figure_and_time_left)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_TTY, "zones");
 
-	screen_init(&s, "80", PROGRESS_TTY, "zones");
 	s.clk.now += 10 * NS_PER_S;
 	progress_update(s.p, "curve", 0.25, "183.2 MB/s");
 	assert_string_equal(shown(&s), "zones: curve  25 % [######..................] 183.2 MB/s, 30 s left");
 	progress_clear(s.p);
 	assert_string_equal(shown(&s), "");
-	screen_done(&s);
 }
 
 /* Of 1024 cells, each 2 share one, and the worse is seen. */
@@ -118,27 +121,23 @@ TEST(a_map_stands_above_the_line_where_the_terminal_can)
 
 TEST(no_time_left_is_reported_before_there_is_a_past)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_TTY, "seek");
 
-	screen_init(&s, "80", PROGRESS_TTY, "seek");
 	s.clk.now += NS_PER_S;
 	progress_update(s.p, "spans", 0.01, NULL);
 	assert_null(strstr(shown(&s), "left"));
-	screen_done(&s);
 }
 
 TEST(a_start_of_unknown_length_is_no_part_of_the_estimate)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_TTY, "stream");
 
-	screen_init(&s, "80", PROGRESS_TTY, "stream");
 	progress_update(s.p, "looking", -1.0, NULL);
 	s.clk.now += 100 * NS_PER_S;
 	progress_update(s.p, "reading", 0.0, NULL);
 	s.clk.now += 10 * NS_PER_S;
 	progress_update(s.p, "reading", 0.5, NULL);
 	assert_non_null(strstr(shown(&s), " 10 s left"));
-	screen_done(&s);
 }
 
 TEST(no_line_is_wider_than_the_terminal)
@@ -171,21 +170,18 @@ TEST(no_line_is_wider_than_the_terminal)
 
 TEST(the_line_is_gone_with_its_progress)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_TTY, "m");
 
-	screen_init(&s, "80", PROGRESS_TTY, "m");
 	progress_update(s.p, "a", 0.5, NULL);
 	progress_free(s.p);
 	s.p = NULL;
 	assert_string_equal(shown(&s), "");
-	screen_done(&s);
 }
 
 TEST(progress_never_goes_backwards_and_never_past_the_end)
 {
-	struct screen s;
+	SCREEN(s, "60", PROGRESS_TTY, "m");
 
-	screen_init(&s, "60", PROGRESS_TTY, "m");
 	progress_update(s.p, "a", 0.5, NULL);
 	s.clk.now += NS_PER_S;
 	progress_update(s.p, "b", 0.4, NULL);
@@ -194,31 +190,27 @@ TEST(progress_never_goes_backwards_and_never_past_the_end)
 	assert_non_null(strstr(shown(&s), "m: c  50 %"));
 	progress_update(s.p, "d", 7.0, NULL);
 	assert_non_null(strstr(shown(&s), "m: d 100 %"));
-	screen_done(&s);
 }
 
 TEST(the_line_is_drawn_at_most_ten_times_a_second)
 {
-	struct screen s;
 	size_t draws = 0;
+	SCREEN(s, "80", PROGRESS_JSON, "m");
 
-	screen_init(&s, "80", PROGRESS_JSON, "m");
 	for (int i = 0; i < 1000; i++, s.clk.now += NS_PER_MS)
 		progress_update(s.p, "a", i / 1000.0, NULL);
 	fflush(s.f);
 	for (size_t i = 0; i < s.len; i++)
 		draws += s.text[i] == '\n';
 	assert_in_range(draws, 9, 11);
-	screen_done(&s);
 }
 
 TEST(json_lines_are_objects_that_can_be_read)
 {
-	struct screen s;
 	json_t *o;
 	char *second;
+	SCREEN(s, "80", PROGRESS_JSON, "zones");
 
-	screen_init(&s, "80", PROGRESS_JSON, "zones");
 	progress_update(s.p, "a \"phase\"\n", 0.0, NULL);
 	s.clk.now += 2 * NS_PER_S;
 	progress_update(s.p, "b", 0.5, "1 MB/s");
@@ -236,7 +228,6 @@ TEST(json_lines_are_objects_that_can_be_read)
 	assert_true(json_number_value(json_object_get(o, "left_s")) == 2.0);
 	assert_string_equal(json_string_value(json_object_get(o, "figure")), "1 MB/s");
 	json_decref(o);
-	screen_done(&s);
 }
 
 TEST(nothing_is_printed_when_nobody_looks)
@@ -258,9 +249,8 @@ TEST(nothing_is_printed_when_nobody_looks)
 
 TEST(without_a_terminal_a_line_comes_each_minute_and_when_asked_for)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_PLAIN, "m");
 
-	screen_init(&s, "80", PROGRESS_PLAIN, "m");
 	for (unsigned second = 1; second <= 150; second++) {
 		s.clk.now += NS_PER_S;
 		progress_update(s.p, second < 30 ? "a" : "b", second / 256.0, "5 MB/s");
@@ -275,20 +265,17 @@ TEST(without_a_terminal_a_line_comes_each_minute_and_when_asked_for)
 	}
 	fflush(s.f);
 	assert_string_equal(strchr(strchr(s.text, '\n') + 1, '\n') + 1, "platter m: b?[2J 80 %, 38 s left\n");
-	screen_done(&s);
 }
 
 TEST(a_phase_name_cannot_steer_the_terminal)
 {
-	struct screen s;
+	SCREEN(s, "80", PROGRESS_TTY, "m");
 
-	screen_init(&s, "80", PROGRESS_TTY, "m");
 	progress_update(s.p, "a\033[2Jb\n", 0.5, "\a");
 	fflush(s.f);
 	assert_null(strchr(s.text, '\033'));
 	assert_null(strchr(s.text, '\a'));
 	assert_null(strchr(s.text, '\n'));
-	screen_done(&s);
 }
 
 /* A terminal that shows the log obeys nothing in it, whatever a model's name holds. */

@@ -115,12 +115,11 @@ TEST(what_was_not_read_is_not_called_good)
 TEST(the_screen_is_the_same_from_a_file)
 {
 	struct result *res = zones(0, 0), *read = NULL;
-	struct err err = { 0 };
 	cleanup_free char *text = NULL;
 
 	cli_screen(res);
 	text = result_to_json(res);
-	assert_int_equal(result_from_json(&read, text, strlen(text), &err), 0);
+	MUST(result_from_json(&read, text, strlen(text), &err));
 	assert_string_equal(read->answer, res->answer);
 	assert_string_equal(read->shows, res->shows);
 	result_free(res);

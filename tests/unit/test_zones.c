@@ -107,7 +107,6 @@ TEST(an_interrupt_at_any_moment_leaves_a_document)
 			.sim = sim_new(), .m = &measure_zones, .words = "sda", .cancel = &cancel
 		};
 		cleanup_result struct result *again = NULL;
-		struct err err = { 0 };
 		char *text;
 
 		(void)sim_add_disk(run.sim, &p, "sda");
@@ -117,7 +116,7 @@ TEST(an_interrupt_at_any_moment_leaves_a_document)
 		if (cancel)
 			assert_int_equal(run.res->status, STATUS_CANCELLED);
 		text = result_to_json(run.res);
-		assert_int_equal(result_from_json(&again, text, strlen(text), &err), 0);
+		MUST(result_from_json(&again, text, strlen(text), &err));
 		free(text);
 		assert_int_equal(sim_opens(sim_find(run.sim, "sda")), 0);
 	}

@@ -147,7 +147,6 @@ TEST(two_runs_of_a_healthy_drive_are_no_difference)
 	struct reads *reads = calloc(1, sizeof(*reads));
 	struct compare_options opt = { 0 };
 	struct result *a, *b, *said;
-	struct err err = { 0 };
 	double apart;
 
 	assert_non_null(reads);
@@ -158,9 +157,8 @@ TEST(two_runs_of_a_healthy_drive_are_no_difference)
 		apart = figure_number(result_find_figure(b, "mean_bytes_per_s")) /
 		                figure_number(result_find_figure(a, "mean_bytes_per_s")) -
 		        1.0;
-		assert_int_equal(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b,
-		                                1, &opt, &said, &err),
-		                 0);
+		MUST(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&b, 1, &opt,
+		                    &said, &err));
 		print_message("means %+.2f %% apart: %s\n", 100.0 * apart,
 		              said->verdict_is_no ? "a difference" : "no difference");
 		assert_true(said->verdict_is_no == !!is_changed);
@@ -177,7 +175,6 @@ TEST(sharp_means_as_far_apart_as_two_runs_are_no_difference)
 	static const double means[] = { 65.0219e6, 65.2360e6, 66.0e6 };
 	struct compare_options opt = { 0 };
 	struct result *res[3];
-	struct err err = { 0 };
 
 	for (size_t i = 0; i < 3; i++) {
 		struct interval ci = { means[i] * 0.9995, means[i] * 1.0005 };
@@ -192,9 +189,8 @@ TEST(sharp_means_as_far_apart_as_two_runs_are_no_difference)
 	for (size_t i = 1; i < 3; i++) {
 		struct result *said;
 
-		assert_int_equal(report_compare((const struct result *const *)&res[0], 1,
-		                                (const struct result *const *)&res[i], 1, &opt, &said, &err),
-		                 0);
+		MUST(report_compare((const struct result *const *)&res[0], 1, (const struct result *const *)&res[i], 1,
+		                    &opt, &said, &err));
 		assert_true(said->verdict_is_no == (i == 2));
 		result_free(said);
 	}
