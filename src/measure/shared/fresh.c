@@ -25,8 +25,7 @@
 #define VISITS       9           /* after the first: with the longest steps 27 sectors, a tenth of a track of today */
 #define VISIT_NS     12e6        /* takes one, about */
 #define OFF_NOISES   4           /* off the lattice by more: late */
-#define SKEW         0.07        /* of a revolution between tracks */
-#define SKEW_OFF     0.07        /* and the rate's error: none to twice as many */
+#define ROUNDS       4           /* of the period by the ways, and of these by the period */
 #define STEPS        3           /* lengths of them */
 #define SETS         4           /* of places, where the period does not stand out (a choice) */
 #define EVENTS       60          /* enough for a period (as in rotation.c) */
@@ -137,12 +136,11 @@ static size_t next_place(const struct fresh *f, size_t i, const struct rotation 
 	return i;
 }
 
-/* c = more k + per_byte x, by least squares; what is known of skews stands for that many events more. */
-static bool refine(const struct fresh *f, struct rotation *rot)
+/* c = more k + per_byte x, by least squares: the rate is only where ways begin, as it may be an interface's, or of what
+ * is not stored. */
+static bool refine(struct fresh *f, struct rotation *rot)
 {
-	double skew = SKEW_OFF * f->ns_per_byte, weight = rot->noise_ns * rot->noise_ns / (skew * skew), kk = 0.0,
-	       kx = 0.0, kc = 0.0, xx = weight, xc = weight * SKEW * f->ns_per_byte, det, more, per_byte, scores = 0.0,
-	       rest = 0.0;
+	double kk = 0.0, kx = 0.0, kc = 0.0, xx = 0.0, xc = 0.0, det, more, per_byte, scores = 0.0, rest = 0.0;
 	size_t n = 0, places = 0;
 	struct place p;
 
@@ -175,6 +173,9 @@ static bool refine(const struct fresh *f, struct rotation *rot)
 		}
 		scores += score * score;
 	}
+	f->ns_per_byte -= per_byte;
+	for (size_t i = 0; i < f->ev.n; i++)
+		f->ev.when[i] -= f->way[i] * per_byte;
 	rot->period_ns += more;
 	/* Or as places differ, which have skews of their own (the sandwich of Liang and Zeger 1986). */
 	rot->se_ns =
@@ -240,8 +241,8 @@ int rotation_fresh(struct timed *t, uint64_t about, uint64_t budget_ns, struct r
 		while (r == 0 && f.ev.n + f.places * VISITS <= EVENTS_MAX && !is_futile(&f) &&
 		       clock_now_ns(t->ses->env->clk) - start < budget_ns);
 		sort(&f);
-		if (r == 0 && f.ev.n >= EVENTS && rotation_fit(&f.ev, &found) && !refine(&f, &found))
-			found.is_rotating = false;
+		for (int round = 0; r == 0 && f.ev.n >= EVENTS && round < ROUNDS; round++)
+			found.is_rotating = rotation_fit(&f.ev, &found) && refine(&f, &found);
 	}
 	t->block_bytes = block;
 	if (r == 0 && found.is_rotating) {
