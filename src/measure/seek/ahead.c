@@ -6,8 +6,7 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define NONSENSE      0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
-#define RETURNS_LEAST 5    /* in time by chance at one angle: once in ten million */
+#define NONSENSE 0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
 
 /* ---- reads ahead of the head ---- */
 
@@ -184,7 +183,7 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 	for (uint32_t g = 0; g < p->log.pairs; g++) {
 		size_t more = seek_log_samples(&p->log, g, sample + n, ARRAY_LEN(sample) - n);
 
-		if (more < RETURNS_LEAST)
+		if (more < SEEK_SHOWS)
 			continue;
 		for (size_t i = n; i < n + more; i++)
 			sample[i].group = (uint32_t)places;

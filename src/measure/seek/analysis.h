@@ -59,6 +59,7 @@ struct seek_point {
 #define SEEK_MISSED      0.03  /* of the reads lose a revolution, more or less (real drives: 0.001 to 0.07) */
 #define SEEK_SHARPEST    0.002 /* of a revolution: no arrival is known better (the host's noise at 7200 rpm) */
 #define SEEK_FLOOR_NS    10e3  /* no time is known better: so much the interface and each law leave out */
+#define SEEK_SHOWS       5     /* accesses that show a place: in time by chance at one angle once in ten million */
 #define SEEK_APART       3     /* tracks: nearer the places overlap, and the drive reads on into the other */
 #define SEEK_CELLS       1024  /* of what is believed of a time */
 /* A random read over the whole device: by how far the head went, what it took until the sector began. */

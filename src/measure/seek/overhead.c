@@ -31,7 +31,6 @@
 #define HOP_BACK         1.7   /* and back to fresh tracks, where each second hop goes ahead */
 #define AIMED            16    /* returns of one place about the overhead (a choice: half a second of the device) */
 #define READS_ON         8     /* of one place (a choice: 0.2 s of the device) */
-#define FUTILE           2     /* places that could not be come back to: then the reads ahead of the head have to do */
 #define ON_FIRST         60e3  /* ns: the first sector comes by no sooner; what has passed may be in the cache */
 #define SCALE_STEP       1.6   /* longer tracks that are tried, as the rate may be the interface's, up to */
 #define SCALE_MOST       8.0
@@ -370,10 +369,10 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 struct found {
 	struct seek_point *returns, *on; /* on: by reads ahead of the head */
 	struct belief by_returns, by_on;
-	double scale; /* a track is that many times as long as the sequential rate has it, which may be the interface's
-	               */
-	size_t places, futile; /* that were visited; that could not be come back to */
-	size_t unseen;         /* where no track was found */
+	double scale;  /* a track is that many times as long as the sequential rate has it, which may be the interface's
+	                */
+	size_t places; /* that were visited */
+	size_t unseen; /* where no track was found */
 };
 
 /* Reads ahead of the head at two places left it open: they show nothing, or take what the cache's answers do, which
@@ -386,11 +385,11 @@ static bool is_open(const struct seek_run *s, const struct found *f)
 	       !(interval_half(o.ci) < SEEK_KNOWN * s->known.places.period_ns);
 }
 
-/* A short run has time for one way, unless that leaves it open. A long one looks for tracks to return to, unless there
- * are none. */
+/* A short run has time for one way, unless that leaves it open. A long one looks for tracks to return to, unless half
+ * of the places that it wants have none. */
 static bool wants_returns(const struct seek_run *s, const struct found *f)
 {
-	return s->p->quick || f->futile >= FUTILE ? is_open(s, f) : true;
+	return is_open(s, f) || (!s->p->quick && (f->returns->log.pairs || 2 * f->places <= PLACES));
 }
 
 /* Anywhere; where parts answer without the media, at a place that does not. */
@@ -415,7 +414,6 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 	struct tracks_survey v = { 0 };
 	double start, guess;
 	const bool was_open = s->p->quick && is_open(s, f); /* then one survey is enough, and no time is left for two */
-	const uint32_t had = f->returns->log.pairs;
 	int r = begin_at(&w, err);
 
 	start = w.at;
@@ -446,7 +444,6 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 		if (r == 0)
 			r = returns(&w, &f->by_returns, &f->returns->log, err);
 	}
-	f->futile += f->returns->log.pairs == had;
 	return r;
 }
 
