@@ -81,7 +81,8 @@ static int rates(struct seek_run *s, struct err *err)
 
 /* ---- hits ---- */
 
-/* The same place at once again, in blocks of that many bytes; none: the cache does not answer within most_ns. */
+/* The same place at once again, in blocks of that many bytes; none: the cache does not answer within most_ns. As before
+ * where there was no time to read. */
 static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, struct hits *ret, struct err *err)
 {
 	const uint32_t block = s->t.block_bytes;
@@ -95,9 +96,8 @@ static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_
 	s->t.block_bytes = bytes;
 	r = timed_reads(&s->t, offsets, AGAIN, access, NULL, err);
 	s->t.block_bytes = block;
-	*ret = r == 0 && summary_of(access + 1, AGAIN - 1, &sum) && sum.median < most_ns
-	               ? hits_about(sum.median, sum.mad)
-	               : NO_HITS;
+	if (r == 0 && summary_of(access + 1, AGAIN - 1, &sum))
+		*ret = sum.median < most_ns ? hits_about(sum.median, sum.mad) : NO_HITS;
 	return r;
 }
 
@@ -111,7 +111,7 @@ static int sector_hits(struct seek_run *s, struct err *err)
 	int r;
 
 	*ret = (struct seek_hits){ .without_ns = NAN, .bus_ns = NAN };
-	s->sector_hits = NO_HITS;
+	s->sector_hits = s->rot.hits;
 	if (!isfinite(s->rot.hits.ns))
 		return 0;
 	r = hits_of(s, at, step, s->rot.hits.ns + s->rot.hits.width_ns, &s->sector_hits, err);
@@ -140,12 +140,13 @@ int seek_media(struct seek_run *s, struct err *err)
 	if (s->has_overhead || r < 0 || session_is_over(s->ses) || !isfinite(s->known.places.ratio))
 		return r;
 	s->has_overhead = true;
+	r = sector_hits(s, err);
+	if (r < 0)
+		return r;
 	if (seek_left_ns(s) < seek_usual_ns(s->p, SEEK_OVERHEAD, SEEK_OVERHEAD) / 4) { /* two places need so long */
 		seek_cut(s, SEEK_OVERHEAD);
 	} else {
-		r = sector_hits(s, err);
-		if (r == 0)
-			r = seek_find_overhead(s, err);
+		r = seek_find_overhead(s, err);
 	}
 	if (r == 0)
 		seek_report_overhead(s);
