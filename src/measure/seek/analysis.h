@@ -216,10 +216,10 @@ struct seek_read {
 };
 /* The mean over all reads of a span, with what the curve shows taken off their variance. */
 struct seek_controlled {
-	double mean_ns, half_ns; /* half of the 95 % interval */
-	double variance_ratio;   /* what remains of the variance */
-	double unexplained;      /* and of the scatter, few that are far off aside; also where it does not help */
-	double later_ns;         /* than by the curve a block is there */
+	struct stats_estimate mean;
+	double variance_ratio; /* what remains of the variance */
+	double unexplained;    /* and of the scatter, few that are far off aside; also where it does not help */
+	double later_ns;       /* than by the curve a block is there */
 	size_t n;
 };
 /* Mean of the curve over uniform pairs of bytes of a span, which is what random reads do. */

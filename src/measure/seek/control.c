@@ -14,15 +14,8 @@
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
 
-#define TRACKS_LEAST 8 /* of a span: angles are even to a thousandth then (physics) */
-/*
- * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its
- * skew (a quarter of a revolution: real drives have 0.1 to 0.3), and one in 300 besides (real drives: 1 in 1000 to 1 in
- * 100). A run that ends when it has seen few would else end when chance hides them.
- */
-#define LATE_SKEW  0.25
-#define LATE_LEAST 0.003
-#define STEPS      160 /* of the mean over the span's pairs, each way (a choice) */
+#define TRACKS_LEAST 8   /* of a span: angles are even to a thousandth then (physics) */
+#define STEPS        160 /* of the mean over the span's pairs, each way (a choice) */
 
 static double stroke_at(const struct seek_known *k, double byte)
 {
@@ -71,21 +64,6 @@ static double blur(const struct seek_known *k, const struct curve *c)
 	return fmax(isfinite(k->scatter.ns) ? k->scatter.ns : 0.0, SEEK_SHARPEST * k->places.period_ns) + c->rms_ns;
 }
 
-/*
- * Of the variance of what n reads take beyond what is expected. A blurred edge has reads pass for late by a revolution,
- * or for in time, as well; but no more of them than chance hides, for those are in what the reads show. (Of a span,
- * whose reads are few, all spans' show.)
- */
-static double least_variance(const struct seek_known *k, uint64_t first, size_t n, bool is_whole)
-{
-	double period = k->places.period_ns, late = LATE_LEAST + LATE_SKEW * seek_transfer(k, (double)first) / period;
-	double least = late + blur(k, &k->curve) / period;
-
-	if (is_whole)
-		least = fmin(least, fmax(late, law_rule_of_three((double)n)));
-	return least * period * period;
-}
-
 /* What a read from behind `before` should take, given when its sector came by. later: than the curve, which is of
  * single sectors, says. */
 static double expected(const struct seek_known *k, const struct curve *c, const struct seek_read *r, double later)
@@ -123,8 +101,7 @@ static double known_mean(const struct seek_known *k, const struct curve *c, uint
 }
 
 #define LATER_CELLS 48
-#define LATER_LEAST (-0.04) /* of a revolution: to where the curve may be wrong */
-#define LATER_MOST  0.2     /* to where a slow interface brings a block of an old drive */
+#define LATER_MOST  0.2 /* to where a slow interface brings a block of an old drive */
 
 /*
  * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. Some
@@ -135,8 +112,8 @@ static double known_mean(const struct seek_known *k, const struct curve *c, uint
 static double later_of(const struct seek_known *k, const struct curve *judge, const struct seek_read *const *reads,
                        size_t n)
 {
-	const double period = k->places.period_ns, least = LATER_LEAST * period,
-		     step = (LATER_MOST - LATER_LEAST) * period / LATER_CELLS, scatter = 0.5 * blur(k, &k->curve);
+	const double period = k->places.period_ns, least = -SEEK_KNOWN * period,
+		     step = (LATER_MOST + SEEK_KNOWN) * period / LATER_CELLS, scatter = 0.5 * blur(k, &k->curve);
 	double sum[LATER_CELLS] = { 0.0 }, most = -INFINITY;
 	size_t reported = 0, last = 0;
 
@@ -168,7 +145,7 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	const bool is_whole = is_all(k, first, end);
 	const struct curve *judge = judge_of(k, first, end);
 	struct summary sum, all;
-	double variance, later;
+	double later, half, hidden;
 	size_t m = 0;
 
 	if (!seek_has_control(k, first, end))
@@ -185,18 +162,23 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	ret->unexplained = sum.mad / all.mad;
 	if (sum.stddev > 0.9 * all.stddev)
 		return false;
-	variance = fmax(sum.stddev * sum.stddev, least_variance(k, first, m, is_whole));
-	*ret = (struct seek_controlled){ .mean_ns = known_mean(k, judge, first, end) + later + sum.mean,
-		                         .half_ns = fmax(interval_half(stats_batch_means_ci(off, m)),
-		                                         STATS_95 * sqrt(variance / (double)m)),
-		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
-		                         .unexplained = ret->unexplained,
-		                         .later_ns = later,
-		                         .n = m };
+	/*
+	 * Lost revolutions are few, and who stops when the interval is narrow stops when he has seen too few: what
+	 * their number says of their share (Wilson 1927) reaches further up, by half of 1.96^2 of them, and is wider by
+	 * a quarter of that in the variance.
+	 */
+	hidden = STATS_95 * STATS_95 / 2.0 * k->places.period_ns / (double)m;
+	half = fmax(interval_half(stats_batch_means_ci(off, m)),
+	            STATS_95 * hypot(sum.stddev / sqrt((double)m), STATS_95 / 2.0 * k->places.period_ns / (double)m));
 	/* Over the whole device a wrong curve is not an error of the mean: what the curve says is wrong of the reads,
 	 * too, and of its mean alike. */
 	if (!is_whole)
-		ret->half_ns = hypot(ret->half_ns, 0.5 * k->curve.rms_ns);
+		half = hypot(half, 0.5 * k->curve.rms_ns);
+	ret->mean.value = known_mean(k, judge, first, end) + later + sum.mean;
+	ret->mean.ci = (struct interval){ ret->mean.value + hidden - half, ret->mean.value + hidden + half };
+	ret->variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev);
+	ret->later_ns = later;
+	ret->n = m;
 	return true;
 }
 

@@ -36,7 +36,6 @@ enum seek_phase {
 };
 #define SEEK_FULL_S  120.0
 #define SEEK_QUICK_S 15.0
-#define SEEK_SHORT_S 40.0 /* given less, each of the many distances would get too little (a choice) */
 struct seek_budget {
 	uint64_t end_ns; /* of the run; of an arm */
 	double scale;    /* of the shares: up to 1, of short runs to 3 */

@@ -92,15 +92,16 @@ struct reported {
 static void control_row(struct reported *t)
 {
 	const struct seek_controlled *c = &t->c;
-	double half = hypot(c->half_ns, STATS_95 * t->extra_se * sqrt(c->variance_ratio));
+	const struct stats_estimate mean =
+		stats_sum(c->mean, stats_about(0.0, STATS_95 * t->extra_se * sqrt(c->variance_ratio)));
 
 	if (!t->is_controlled || !isfinite(t->row.mean_ns) ||
-	    half > interval_half(t->plain)) /* false, too, where that is not known */
+	    interval_half(mean.ci) > interval_half(t->plain)) /* false, too, where that is not known */
 		return;
-	t->row.mean_ns = c->mean_ns;
-	t->row.low = c->mean_ns - half;
-	t->row.high = c->mean_ns + half;
-	t->row.iops = 1e9 / c->mean_ns;
+	t->row.mean_ns = mean.value;
+	t->row.low = mean.ci.low;
+	t->row.high = mean.ci.high;
+	t->row.iops = 1e9 / mean.value;
 }
 
 /* The largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
@@ -221,7 +222,7 @@ static bool is_controlled_enough(const struct seek_run *s, const struct span *sp
 		if (!t->read[i].is_hit && !t->read[i].is_behind_hit)
 			t->media[n++] = &t->read[i];
 	t->was_enough = seek_control(&s->known, t->media, n, sp->first, sp->first + sp->bytes, &c) &&
-	                c.half_ns <= precision * c.mean_ns;
+	                interval_half(c.mean.ci) <= precision * c.mean.value;
 	return t->was_enough && (was_enough || !is_whole(sp));
 }
 
