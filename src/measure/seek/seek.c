@@ -103,8 +103,8 @@ static uint64_t reading_ns(const struct seek_run *s)
 	return (uint64_t)(ns * LAST_READS);
 }
 
-/* A run that is given less than a third of a full one's time, of which each of many distances would get too little (a
- * choice), asks what a short one asks, and takes longer for each. */
+/* A run that is given less than a third of a full one's time asks what a short one asks, and takes longer for each: of
+ * less, each of many distances would get too little (a choice). */
 static bool is_short(const struct session *ses, const struct seek_params *p)
 {
 	double ns = (double)ses->common->time_ns;
