@@ -288,13 +288,15 @@ static json_t *judged(const struct options *o, const struct profile *p, uint64_t
 	return verdict;
 }
 
-/* Of one run, or of one stretch: "ended", and what wild_judge() says. */
+/* Of one run, or of one stretch: "ended", "cpu_s" (of the run alone), and what wild_judge() says. */
 static json_t *verdict_of_run(const struct options *o, const struct profile *p, uint64_t seed,
                               const struct stretch *part)
 {
 	char *said = NULL, ended[200];
 	int status = 0;
+	clock_t before = clock();
 	json_t *doc = run_command(o, p, seed, part, &status, &said);
+	double took_s = (double)(clock() - before) / CLOCKS_PER_SEC;
 	json_t *verdict = doc ? judged(o, p, seed, doc) : json_object();
 	double scanned = wild_number(json_object_get(doc, "figures"), "scanned_bytes");
 	const char *state = json_string_value(json_object_get(doc, "status"));
@@ -306,6 +308,7 @@ static json_t *verdict_of_run(const struct options *o, const struct profile *p, 
 	else
 		(void)snprintf(ended, sizeof(ended), "exit %d: %.*s", status, (int)strcspn(said, "\n"), said);
 	(void)json_object_set_new(verdict, "ended", json_string(ended));
+	(void)json_object_set_new(verdict, "cpu_s", json_real(took_s));
 	if (isfinite(scanned))
 		(void)json_object_set_new(verdict, "scanned_bytes", json_real(scanned));
 	json_decref(doc);
@@ -366,15 +369,17 @@ static void child(const struct options *o, const struct profile *p, uint64_t see
 }
 
 /* What is known when the child came to no end of its own. */
-static json_t *verdict_of_dead(int status)
+static json_t *verdict_of_dead(int status, const struct rusage *usage)
 {
+	json_int_t cpu_s = usage->ru_utime.tv_sec + usage->ru_stime.tv_sec;
 	char text[80];
 
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
-		return json_pack("{s:s}", "ended", "cut off at its limit of processor time");
+		return json_pack("{s:s,s:I}", "ended", "cut off at its limit of processor time", "cpu_s", cpu_s);
 	(void)snprintf(text, sizeof(text), WIFSIGNALED(status) ? "crashed with signal %d" : "crashed with status %d",
 	               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	return json_pack("{s:s,s:[{s:s,s:s}]}", "ended", text, "lies", "what", "crash", "text", text);
+	return json_pack("{s:s,s:I,s:[{s:s,s:s}]}", "ended", text, "cpu_s", cpu_s, "lies", "what", "crash", "text",
+	                 text);
 }
 
 static bool is_wanted(const struct options *o, const struct profile *p)
@@ -419,12 +424,9 @@ static json_t *run_disk(const struct options *o, uint64_t seed, struct err *err)
 	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
 	if (!verdict)
-		verdict = verdict_of_dead(status);
+		verdict = verdict_of_dead(status, &usage);
 	(void)json_object_set_new(verdict, "seed", json_integer((json_int_t)seed));
 	(void)json_object_set_new(verdict, "class", json_string(class_of(o, &p, name, sizeof(name))));
-	(void)json_object_set_new(verdict, "cpu_s",
-	                          json_real((double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6 +
-	                                    (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6));
 	profile_done(&p);
 	return verdict;
 }

@@ -405,8 +405,11 @@ static struct interval tracks(const struct wild_case *c)
 	size_t skipped = 0;
 
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
-	if (has_spares(c->p))
-		return (struct interval){ tracks_with_data(c->g), (double)last.track + 1 };
+	if (has_spares(c->p)) /* to count them takes a minute, for nothing where none are reported */
+		return (struct interval){ isnan(wild_number(json_object_get(c->doc, "figures"), "tracks"))
+			                          ? 0.0
+			                          : tracks_with_data(c->g),
+			                  (double)last.track + 1 };
 	for (size_t i = 0; i < c->p->media.nskips; i++)
 		skipped += c->p->media.skips[i].first == 0 && c->p->media.skips[i].count == UINT32_MAX;
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
