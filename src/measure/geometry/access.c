@@ -23,7 +23,6 @@
 #define ASKED        24   /* pairs at most that show how far accesses scatter */
 #define FIRST_AIM    0.7  /* revolutions */
 #define FINE_SCATTER 0.6  /* of what single accesses scatter: finer takes many looks */
-#define AIM_MET      0.05 /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
 	uint64_t distance_tracks;
@@ -143,7 +142,7 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
  */
 static void learn(const struct geo_pair *p, struct looks *k, double turns)
 {
-	if (geo_apart(turns, p->aim) <= AIM_MET && turns <= TURNS_MAX)
+	if (geo_apart(turns, p->aim) <= GEO_ADVANCE_SURE && turns <= TURNS_MAX)
 		k->turns[k->n++] = turns;
 }
 

@@ -7,17 +7,17 @@
 
 #include "measure/geometry/order.h"
 
-#define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
-#define COST_STUMP   0.5 /* one inside or at its end */
-#define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
+#define COST_STUMP \
+	0.5 /* a track of which only a part is there; and of the one that a zone begins with nothing is known */
+#define LACKS_MOST 10  /* part of a track: so much the first of a surface may lack of those behind it */
+#define LONE_MORE  100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define COST_TAIL                                                                                                    \
 	0.1 /* each but the first of several slots without data, which costs as any track without data that does not \
 	       show */
-#define COST_ODD                                                                                                     \
-	3.0 /* a late answer that looks like a track without data, which is rarer; or a surface that holds more than \
-	       in the zone before, or differs otherwise from the others */
-#define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
+#define COST_ODD                                                                                                      \
+	(GEO_COST_TWO + 1.0) /* a late answer that looks like a track without data, which is rarer; or a surface that \
+	       holds more than in the zone before, or differs otherwise from the others */
+#define DENSITY_STEP 0.01    /* surfaces differ in density by about as much in the next zone */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends
  * of first sectors.) */
@@ -256,7 +256,7 @@ static bool take_track(struct geo_parser *p, struct geo_band *b, struct geo_stat
 		*size = b->is_bare ? seg->size : learned_size(p, b, at, k, j);
 		b->is_filled |= *size > seg->size;
 	} else if (*size == 0) {
-		st->cost += COST_UNKNOWN;
+		st->cost += 1.0 + COST_STUMP;
 	}
 	if (*size && seg->size != *size) {
 		if (!is_lone(p, b, at, *size, k, j))

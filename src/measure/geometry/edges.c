@@ -15,8 +15,8 @@
 
 #define GRID           9 /* points of a track; all but two show its spacing, as hardly an end of it lies between them */
 #define SPACING_POINTS (GRID - 2)
-#define STUMP          12   /* points that are enough for a closer look */
-#define GRID_MAX       1024 /* points of one survey: a hundred tracks, far more than are asked for */
+#define STUMP          (GRID + GEO_FEW)   /* points that are enough for a closer look */
+#define GRID_MAX       (GRID * GEO_JUMPS) /* points of one survey: far more tracks than are asked for */
 
 /* Between two evenly spaced runs. */
 struct gap {
@@ -385,8 +385,6 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct edges *ret, 
 	return r;
 }
 
-#define FINER 8 /* the steps of a grid against those of the next finer one */
-
 /* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing,
  * it takes time.) */
 static void drop_empty(const struct geo *g, struct edges *e)
@@ -503,7 +501,7 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 
 	/* A track that is a stump, at the very start: it has too few points. */
 	while (r == 0 && blind && finer > 1 && !geo_is_over(g)) {
-		finer = finer / FINER ? finer / FINER : 1;
+		finer = finer / (GRID - 1) ? finer / (GRID - 1) : 1; /* as many points between two of the grid before */
 		r = survey_finer(g, from, from + blind + 1, finer, per_track, &e, &blind, err);
 	}
 	if (r == 0 && blind && finer == 1 && !geo_is_over(g))
@@ -513,7 +511,7 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 
 		if (!is_crooked(&ret[i], &ret[i + 1]))
 			continue;
-		finer = (high - low) / FINER ? (high - low) / FINER : 1;
+		finer = (high - low) / (GRID - 1) ? (high - low) / (GRID - 1) : 1;
 		finer = finer < step ? finer : step;
 		low = low > from + 4 * finer ? low - 4 * finer : from;
 		r = survey_finer(g, low, high + 1, finer, per_track, &e, &ignore, err);

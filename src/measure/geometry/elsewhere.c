@@ -6,19 +6,20 @@
 #include "base/xalloc.h"
 #include "measure/geometry/geometry.h"
 
-#define FLUSH_MAX  1024 /* reads elsewhere: more than any cache has segments */
-#define NEAR_TIMES 64   /* as far as they go down: hardly ever where one of the last is still in the cache */
-#define LESS_EVERY 6    /* leads, one of them tries whether less is enough */
-#define FADE       32   /* so much less is held against it with each lead that was enough */
-#define LESS_BY    5    /* part of what was too little: nearer to it nothing is tried */
+#define FLUSH_MAX     1024 /* reads elsewhere: more than any cache has segments */
+#define NEAR_TIMES    64   /* as far as they go down: hardly ever where one of the last is still in the cache */
+#define STREAM_TRACKS 2    /* so far ahead a drive reads on instead of going there anew */
+#define LESS_EVERY    6    /* leads, one of them tries whether less is enough */
+#define FADE          32   /* so much less is held against it with each lead that was enough */
+#define LESS_BY       5    /* part of what was too little: nearer to it nothing is tried */
 
 /* Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
  * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes,
  * and what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes
  * least time for each read that helped is gone. */
-#define ANYWHERE  0
-#define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
-static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85, 0.0 }; /* of a track */
+static const double steps[] = { 0.0, 0.6, 0.7, 0.78, 0.85 }; /* of a track; the first: anywhere */
+#define BY_VOLUME ARRAY_LEN(steps) /* large reads, where the cache has room for very many single ones */
+_Static_assert(BY_VOLUME < GEO_STEPS, "each way has its account");
 
 size_t geo_choose_way(const struct geo *g)
 {
@@ -27,7 +28,7 @@ size_t geo_choose_way(const struct geo *g)
 	if (g->rot.flush_bytes > g->t.block_bytes)
 		return BY_VOLUME;
 	if (!(g->per_track > 0.0))
-		return ANYWHERE;
+		return 0;
 	for (size_t i = 0; i < BY_VOLUME; i++) {
 		if (g->ways.step[i].tries < GEO_TRIES)
 			return i;
@@ -148,6 +149,19 @@ int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err
 	return g->t.fua ? 0
 	                : geo_read_elsewhere(g, geo_choose_way(g), geo_first_lead(g), first * g->t.block_bytes,
 	                                     end * g->t.block_bytes, &ns, err);
+}
+
+int geo_leave(struct geo *g, uint64_t sector, struct err *err)
+{
+	double cost = geo_flush_cost(g), ignore;
+	uint64_t track = (uint64_t)fmax(1.0, g->per_track), apart = GEO_BESIDE_BYTES / g->t.block_bytes, at;
+
+	if (cost <= GEO_DEAR || sector < g->last || sector - g->last > STREAM_TRACKS * track)
+		return 0;
+	apart += rng_below(&g->t.rng, (uint64_t)(NEAR_TIMES * cost) * track);
+	at = (sector > apart ? sector - apart : sector + apart < g->sectors ? sector + apart : 0) * g->t.block_bytes;
+	g->cost.reads++;
+	return timed_reads(&g->t, &at, 1, &ignore, NULL, err);
 }
 
 /* ---- what the cache keeps ---- */

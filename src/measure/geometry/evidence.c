@@ -15,8 +15,7 @@
 #define FITS                                                                                                         \
 	25 /* so one of that many accesses may be off, or half of them, where what is off may be a sign that another \
 	      layout is true */
-#define SLOTS        1024 /* begins that are tried: of longer bands only those with another surface */
-#define THOUGHT_EACH 200  /* steps of a law for each access, */
+#define THOUGHT_EACH 200 /* steps of a law for each access, */
 
 bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
 {
@@ -165,7 +164,7 @@ static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, cons
 {
 	const struct geo_shape *shape = &h->shape;
 	uint64_t turn = shape->heads * shape->band * (shape->is_alternate ? 2 : 1), best = 0;
-	uint64_t step = turn <= SLOTS ? 1 : shape->band;
+	uint64_t step = turn <= GEO_SOME_TRACKS ? 1 : shape->band; /* of longer ones those with another surface */
 	double price = log((double)(turn / step) / GEO_MISREAD_SHARE), as_read;
 	double least = geo_law_spread(k->seen, k->n, s->scatter) - price;
 	struct geo_access shifted[GEO_PAIRS], read[GEO_PAIRS];

@@ -18,8 +18,6 @@
 
 /* Of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk. */
 #define WALK_PART 0.55
-/* The same where making the cache forget is dear and no band came again, without which accesses show nothing. */
-#define WALK_MORE 0.66
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
 #define SOON_END  0.4
@@ -229,9 +227,6 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 			unclear);
 }
 
-/* That many times smaller than the largest: of such a zone the skews may be what disturbs the sequence. */
-#define SMALL_ZONE 10
-
 /* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise
  * may put off what a zone has. */
 static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, double tol, const char *key,
@@ -247,7 +242,7 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 	for (size_t i = 0; i < fit->n; i++) {
 		const double *skew = (const double *)(const void *)((const char *)&fit->zone[i] + member);
 
-		if (isfinite(*skew) && fit->zone[i].tracks >= largest / SMALL_ZONE)
+		if (isfinite(*skew) && 2 * fit->zone[i].tracks >= largest)
 			v[n++] = geo_frac(*skew - geo_spare_turn(g, fit->zone[i].size[0]));
 	}
 	if (n == 0)
@@ -397,8 +392,9 @@ static int walk(struct geo *g, struct err *err)
 	r = timed_walk(w, g->ses->common->time_ns ? WALK_PART : WALK_PART / 2.0, err);
 	if (r == 0 && !g->ses->common->time_ns && !has_come_again(w))
 		r = timed_walk(w, WALK_PART, err);
+	/* Where making the cache forget is dear, also what layouts would take: accesses show nothing without it. */
 	if (r == 0 && geo_flush_cost(g) > GEO_VERY_DEAR && !has_come_again(w))
-		r = timed_walk(w, WALK_MORE, err);
+		r = timed_walk(w, GEO_LAYOUT_AT, err);
 	if (r == 0)
 		r = walk_figures(w, err);
 	geo_walk_free(w);

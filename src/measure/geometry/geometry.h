@@ -26,7 +26,7 @@ struct geometry_params {
 /* Of a revolution: drives have hardly less skew. Where differences stray by more than half of it, skews do not stand
  * out. */
 #define GEO_SKEW 0.06
-/* What is most of something: so much of it. */
+/* What is most of something: so much of it. No surface or zone holds less of what the one before does: a piece. */
 #define GEO_MOST 0.75
 
 #define GEO_STEPS 6
@@ -167,6 +167,12 @@ void geo_judge_way(struct geo *g, size_t way, uint32_t lead, double ns, bool has
 int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
                        struct err *err);
 
+/*
+ * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all
+ * between in its cache afterwards, so something elsewhere is read first, if making the cache forget is dear.
+ */
+int geo_leave(struct geo *g, uint64_t sector, struct err *err);
+
 /* ---- probe.c ---- */
 
 extern const struct field geo_angle_fields[];
@@ -191,6 +197,7 @@ int geo_probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles, b
  */
 unsigned geo_looks(double near, double flush);
 double geo_noise_left(unsigned looks); /* that part of it */
+#define GEO_MEDIAN_LOSS sqrt(M_PI_2)   /* of a normal law a median strays more than a mean, by that */
 void geo_set_looks(struct geo *g, unsigned looks);
 bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */
 /*
@@ -217,11 +224,6 @@ int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err
 void geo_forget(struct geo *g);
 #define GEO_DEAR      12.0  /* reads: so much making the cache forget costs where it is avoided */
 #define GEO_VERY_DEAR 100.0 /* where a run has time to do it some hundred times, as with caches of many megabytes */
-/*
- * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all
- * between in its cache afterwards, so something elsewhere is read first, if making the cache forget is dear.
- */
-int geo_leave(struct geo *g, uint64_t sector, struct err *err);
 /* What making the drive's cache forget costs, in reads of the media. */
 double geo_flush_cost(const struct geo *g);
 

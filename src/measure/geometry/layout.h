@@ -7,7 +7,6 @@
 /* ---- shapes.c ---- */
 
 #define GEO_UNORDERED 0.7 /* of cost for each change of size or skew: a false layout explains as much */
-#define GEO_READINGS  64  /* that are kept at a time: the dear ones go when it is full */
 
 struct geo_candidate {
 	struct geo_shape shape;
@@ -100,10 +99,12 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
 	3 /* that differ from the likeliest and are looked at in one look; as many that are out are followed */
 #define GEO_DRAWS 16 /* at random, of which the best is taken */
 
-#define GEO_PAIRS     96 /* at most, in one look */
-#define GEO_ASKED_MAX 2048
-#define GEO_MADE_MOST 1024 /* accesses in all looks */
-#define GEO_SPEAKS    12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
+#define GEO_PAIRS       96 /* at most, in one look */
+#define GEO_ASKED_MAX   2048
+#define GEO_FIRST_PAIRS 64 /* of the first look: three or four times each distance that matters */
+#define GEO_LOOKS_MOST  16 /* as pairs are all made by then that show something */
+#define GEO_MADE_MOST   (GEO_LOOKS_MOST * GEO_FIRST_PAIRS) /* accesses in all looks */
+#define GEO_SPEAKS      12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
 
 /* What tracks are, and in which order the sequence is read: of each track its number in that order, from the begin of
  * its zone, says where `shape` has it. */

@@ -13,10 +13,8 @@
 #define COINCIDENCE 2.3
 /* The same where all hold as much: 1 in 3, as of older drives, and */
 #define ALL_ALIKE 1.1
-/* where all changes have one skew, too: 1 in 5, as of drives that set them apart (a choice), or as noise hides it: of
- * so much of a revolution skews differ else. */
+/* where all changes have one skew, too: 1 in 5, as of drives that set them apart (a choice), or as noise hides it. */
 #define ONE_SKEW 0.2
-#define SKEWS    0.05
 
 void geo_place_of(const struct geo_shape *shape, uint64_t slot, struct geo_place *ret)
 {
@@ -158,7 +156,7 @@ static double chance_of(const struct geo_order *o, const struct geo_fit_zone *z,
 	}
 	if (heads == 1 || differ)
 		return COINCIDENCE * (double)alike;
-	return ALL_ALIKE + (has_one_skew(o, z) ? -log(fmin(1.0, ONE_SKEW + o->tol / SKEWS)) : 0.0);
+	return ALL_ALIKE + (has_one_skew(o, z) ? -log(fmin(1.0, ONE_SKEW + o->tol / GEO_SKEW)) : 0.0);
 }
 
 double geo_chance(const struct geo_order *o, const struct geo_fit *fit, const struct geo_shape *read,

@@ -6,6 +6,8 @@
 
 /* ---- sequence.c ---- */
 
+#define GEO_READINGS \
+	64 /* of the sequence that are kept at a time, of one shape or of all: the dear ones go when it is full */
 #define GEO_HEADS     HEADS_MOST
 #define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 

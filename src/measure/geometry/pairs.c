@@ -12,18 +12,14 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define STRETCH     12000 /* tracks that accesses are tried in, at most */
-#define TURNS       3     /* of all surfaces, as the likeliest layout has them, and: */
-#define STRETCH_FEW 2000  /* the farther from the begin of a zone, the more of it may have been read wrongly */
+#define STRETCH 12000 /* tracks that accesses are tried in, at most */
 #define BORDER                                                                                                      \
 	256 /* tracks on both sides of where a surface ends in a zone that is one band: many times what is spare at \
 	       its end */
-#define SAME        0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
-#define SAMPLED     3000 /* pairs that those are chosen from which distinguish two layouts */
-#define OF_A_KIND   8    /* of them at most, that say the same */
-#define BEGINS      0.8  /* part of the track that accesses begin in: behind it reading ahead may be on the next one */
-#define FIRST_PAIRS 64   /* of the first look: three or four times each distance that matters */
-#define MORE_PAIRS  40   /* of others */
+#define SAME       0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
+#define SAMPLED    3000 /* pairs that those are chosen from which distinguish two layouts */
+#define OF_A_KIND  8    /* of them at most, that say the same */
+#define MORE_PAIRS 40   /* of others */
 
 /* ---- where ---- */
 
@@ -44,10 +40,11 @@ struct stretch {
  * fits there. No tracks: there is none. */
 static struct stretch longest(struct geo_search *s, bool is_other)
 {
-	uint64_t tracks = TURNS * s->h[0].shape.heads * s->h[0].shape.band;
+	uint64_t tracks = GEO_FEW * s->h[0].shape.heads * s->h[0].shape.band;
 	const struct geo_fit_zone *most = NULL;
 
-	tracks = tracks < STRETCH_FEW ? STRETCH_FEW : tracks > STRETCH ? STRETCH : tracks;
+	/* The farther from the begin of a zone, the more of it may have been read wrongly. */
+	tracks = tracks < GEO_SOME_TRACKS ? GEO_SOME_TRACKS : tracks > STRETCH ? STRETCH : tracks;
 	for (size_t i = 0; i < s->fit->n; i++) {
 		const struct geo_fit_zone *z = &s->fit->zone[i];
 		bool is_same = z->track < s->first + s->tracks && z->track + z->tracks > s->first;
@@ -367,7 +364,7 @@ double geo_choose_pairs(struct geo_search *s)
 	double most = INFINITY;
 
 	s->npairs = 0;
-	s->most_pairs = s->looks ? MORE_PAIRS : FIRST_PAIRS;
+	s->most_pairs = s->looks ? MORE_PAIRS : GEO_FIRST_PAIRS;
 	geo_read_first(s, &s->h[0]);
 	if (s->looks == 0) {
 		struct stretch z = longest(s, false);
@@ -424,7 +421,7 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 		s->pair[i].from = spot(s, s->a[i]);
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
-		s->pair[i].begins = BEGINS;
+		s->pair[i].begins = GEO_MOST; /* behind it reading ahead may be on the next track */
 	}
 	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
 	find_repeated(s);

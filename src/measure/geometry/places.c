@@ -100,8 +100,8 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 	}
 	for (size_t i = 0; i < n; i++) {
 		all += !track[i].is_doubtful;
-		alike += !track[i].is_doubtful && (double)track[i].per_track >= GEO_PIECE * (double)best &&
-		         (double)best >= GEO_PIECE * (double)track[i].per_track;
+		alike += !track[i].is_doubtful && (double)track[i].per_track >= GEO_MOST * (double)best &&
+		         (double)best >= GEO_MOST * (double)track[i].per_track;
 	}
 	return *ret_votes >= least && alike >= GEO_TWICE && alike * 2 > all && all * PLACE_TRACKS >= n * GEO_TWICE
 	               ? best
@@ -204,8 +204,6 @@ static int survey_place(struct geo *g, double at, double per_track, unsigned tra
  * tracks together say it to a fraction of a sector. */
 
 #define REACH   0.25 /* of it: no pair is closer together than half of a track, where it says little */
-#define FINE    0.2  /* of a sector: a standard error by which one sector more or less is certain */
-#define NEAR    0.4  /* so near must the mean be to a whole number */
 #define FEWEST  10   /* pairs */
 #define LARGEST 256  /* sectors of a track: larger ones, which later drives have, spare nothing in each */
 
@@ -258,7 +256,9 @@ static double angle_of(const uint64_t *sector, const double *angle, size_t n, ui
 static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 {
 	return size <= LARGEST && !(geo_kept_has_below(&g->kept) && geo_flush_cost(g) > GEO_VERY_DEAR) &&
-	       1.2533 * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) < FINE / 2.0;
+	       GEO_MEDIAN_LOSS * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) * 2.0 *
+	                       GEO_BEYOND <
+	               1.0;
 }
 
 /* Of the tracks of that size, which show no missing sectors. */
@@ -295,7 +295,8 @@ static int find_spare(struct geo *g, const struct geo_track *track, size_t n, ui
 	ret->more = s.median;
 	ret->error = summary_median_error(&s);
 	ret->sectors = (uint64_t)fmax(0.0, round(s.median));
-	ret->is_sure = ret->error < FINE && fabs(s.median - (double)ret->sectors) < NEAR;
+	/* The whole number behind the nearest does not fit. */
+	ret->is_sure = fabs(s.median - (double)ret->sectors) + GEO_BEYOND * ret->error < 1.0;
 	ret->most = (uint64_t)fmax(0.0, round(s.median + GEO_BEYOND * ret->error));
 	return 0;
 }

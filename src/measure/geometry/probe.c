@@ -14,16 +14,11 @@
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
 #define FUA_LOOKS 20   /* so often: where nothing is stored all comes back at once */
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
-#define ROUNDS        16
-#define TOL_LEAST     8e-6 /* of a revolution: what rounding of times and of the period does */
-#define STREAM_TRACKS 2    /* so far ahead a drive reads on instead of going there anew */
-#define AWAY_LEAST    20   /* tracks, and some of that many more: near, but hardly ever twice in the same place */
-#define AWAY          2000
-#define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
-#define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
-#define LOOKS_MOST    9
-#define LOOKS_FROM    0.04 /* of a revolution: so far differences may stray where another look is dear */
-#define MEDIAN_LOSS   1.25 /* a median strays more than a mean, by that */
+#define ROUNDS     16
+#define TOL_LEAST  8e-6 /* of a revolution: what rounding of times and of the period does */
+#define UP_APART   0.03 /* of a revolution: so long a command takes, and the next one to come */
+#define LOOKS_MOST 9
+#define LOOKS_FROM 0.04 /* of a revolution: so far differences may stray where another look is dear */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -42,7 +37,7 @@ static void keep(struct geo *g, uint64_t sector, double angle)
 
 	if (!g->angles)
 		g->angles = result_table(g->ses->res, "angles", "Angles of sectors", geo_angle_fields);
-	if (g->angles->nrows < ANGLES_MAX)
+	if (g->angles->nrows < GEO_KNOWN) /* more dots only make the picture black */
 		result_row(g->angles, &row);
 }
 
@@ -137,19 +132,6 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 			learn(g, sectors[i], angles[i]);
 	}
 	return r;
-}
-
-int geo_leave(struct geo *g, uint64_t sector, struct err *err)
-{
-	uint64_t track = (uint64_t)fmax(1.0, g->per_track), apart = (AWAY_LEAST + rng_below(&g->t.rng, AWAY)) * track,
-		 at;
-	double ignore;
-
-	if (geo_flush_cost(g) <= GEO_DEAR || sector < g->last || sector - g->last > STREAM_TRACKS * track)
-		return 0;
-	at = (sector > apart ? sector - apart : sector + apart < g->sectors ? sector + apart : 0) * g->t.block_bytes;
-	g->cost.reads++;
-	return timed_reads(&g->t, &at, 1, &ignore, NULL, err);
 }
 
 int geo_down(const void *a, const void *b)
@@ -303,7 +285,7 @@ static double middle(const double *a, size_t n)
 
 double geo_noise_left(unsigned looks)
 {
-	return looks > 1 ? MEDIAN_LOSS / sqrt(looks) : 1.0;
+	return looks > 1 ? GEO_MEDIAN_LOSS / sqrt(looks) : 1.0;
 }
 
 unsigned geo_looks(double near, double flush)

@@ -18,12 +18,8 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define WAYS                                                                                                         \
-	64 /* that are kept, and beside them half as many that a whole band brought farther than others, which costs \
-	      more, however good they are */
-#define STEP 64 /* what a step of it takes beside, in slots */
-
-/* A way to read the sequence up to track t. */
+/* A way to read the sequence up to track t. Beside those that are kept there are half as many that a whole band brought
+ * farther than others, which costs more, however good they are. */
 struct way {
 	uint64_t t, cylinder;
 	struct geo_state st;
@@ -65,7 +61,7 @@ struct reading {
 	struct geo_parser p;
 	double limit;   /* ways that cost more are given up */
 	uint64_t avoid; /* no zone begins at this track; 0: any may */
-	struct way way[WAYS + WAYS / 2];
+	struct way way[GEO_READINGS + GEO_READINGS / 2];
 	size_t n;
 	struct node *node;
 	size_t nnodes, room;
@@ -129,7 +125,7 @@ static void add_way(struct reading *q, const struct way *w)
 		if (!worst || q->way[i].st.cost > worst->st.cost)
 			worst = &q->way[i];
 	}
-	if (q->n < ARRAY_LEN(q->way) && alike < (w->is_whole ? WAYS / 2 : WAYS))
+	if (q->n < ARRAY_LEN(q->way) && alike < (w->is_whole ? GEO_READINGS / 2 : GEO_READINGS))
 		q->way[q->n++] = *w;
 	else if (worst && w->st.cost < worst->st.cost)
 		*worst = *w;
@@ -373,7 +369,7 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
-		q->p.matched += STEP;
+		q->p.matched += GEO_READINGS; /* which it is held against, beside the slots */
 		if (is_cut(q)) {
 			q->n = 0;
 			return;

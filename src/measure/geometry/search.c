@@ -15,9 +15,8 @@
 #include "measure/geometry/layout.h"
 #include "measure/shared/arms.h"
 
-#define LOOKS_MOST 16  /* as pairs are all made by then that show something */
-#define SURE       8.0 /* of the log evidence: 1 in 3000 */
-#define LIKELY     6.0 /* 1 in 400 */
+#define SURE   8.0 /* of the log evidence: 1 in 3000 */
+#define LIKELY 6.0 /* 1 in 400 */
 /* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
@@ -288,8 +287,8 @@ static int look(struct geo_search *s, struct err *err)
 	int r;
 
 	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
-	if (s->looks >= GEO_TWICE && fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
-		s->looks = LOOKS_MOST;
+	if (s->looks >= GEO_TWICE && fmin(c.layout, c.surfaces) + says * (double)(GEO_LOOKS_MOST - s->looks) < LIKELY) {
+		s->looks = GEO_LOOKS_MOST;
 		return 0;
 	}
 	r = geo_measure_pairs(s, s->looks ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
@@ -326,8 +325,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 
 	find_hypotheses(s);
 	geo_may_think_on(s->g);
-	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) && !geo_has_thought_enough(s->g) &&
-	       geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, GEO_LAST_AT - took)) {
+	while (s->n && !geo_is_over(s->g) && s->looks < GEO_LOOKS_MOST && !is_decided(s) &&
+	       !geo_has_thought_enough(s->g) && geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, GEO_LAST_AT - took)) {
 		double began = geo_done(s->g, 0.0);
 
 		r = look(s, err);

@@ -6,11 +6,10 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by GEO_FEW */
-#define SHORT_BY   40  /* part of a track: that many sectors may be missing of it */
+#define NEAR_ITEMS (GEO_FEW * GEO_RUNS) /* on both sides: so that each surface comes by that often */
+#define SHORT_BY   40                   /* part of a track: that many sectors may be missing of it */
 #define LACKS_PART \
 	5 /* of a track: so much one may lack that is counted as one; pieces that hold more are not two (a choice) */
-#define PIECES 4 /* of a track, at most */
 
 /* Two tracks in a row of others like them, of which one begins as much too late as the next one seems to be too early:
  * an answer was late. They are as the others. */
@@ -149,7 +148,7 @@ static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
  * A turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track. */
 static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
-	for (size_t m = 1; m < PIECES && m < o->n; m++) {
+	for (size_t m = 1; m <= GEO_FEW && m < o->n; m++) {
 		struct geo_seg *first = &o->seg[o->n - m];
 		uint64_t all = seg->first + held - first->first, whole = size_for(o, o->n - m, all);
 		double turn = all <= whole ? advance(seg, held, whole) : (double)NAN;

@@ -20,7 +20,6 @@
 
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
 #define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
-#define AGAIN_ALL   200 /* of the whole walk: where that many ends are none, going back does not end it */
 
 /* ---- what was found: items, and the last runs, by which the walk goes on ---- */
 
@@ -412,7 +411,7 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 
 	w->again = first == w->again_at ? w->again + 1 : 1;
 	w->again_at = first;
-	return w->again <= GEO_TRIES && ++w->again_all <= AGAIN_ALL;
+	return w->again <= GEO_TRIES;
 }
 
 /* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
@@ -452,7 +451,7 @@ static double spacing_before(const struct geo_walk *w, size_t i)
 	double size = (double)item->run[item->nruns - 1].per_track;
 	double usual = before ? (double)before->run[before->nruns - 1].per_track : 0.0;
 
-	return 1.0 / (item->tracks == 1 && size < GEO_PIECE * usual ? usual : size);
+	return 1.0 / (item->tracks == 1 && size < GEO_MOST * usual ? usual : size);
 }
 
 /* A second look at the ends of as many items as fit into one batch, as reading a sector again takes reads elsewhere
@@ -504,7 +503,7 @@ static double expected_size(const struct geo_walk *w)
 {
 	double usual = usual_size(w);
 
-	return w->next_size < GEO_PIECE * usual ? usual : w->next_size;
+	return w->next_size < GEO_MOST * usual ? usual : w->next_size;
 }
 
 static int one_step(struct geo_walk *w, struct err *err)

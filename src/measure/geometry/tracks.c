@@ -104,7 +104,7 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 			                       .is_sure = whole != 0,
 			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure ||
 			                                      (double)len * edge[i].after > GEO_ROUND ||
-			                                      (!whole && (double)len * edge[i].after < GEO_PIECE) };
+			                                      (!whole && (double)len * edge[i].after < GEO_MOST) };
 	}
 	return m;
 }

@@ -101,15 +101,14 @@ struct geo_walk {
 	struct geo_item *later;
 	size_t nlater;
 	uint64_t again_at;
-	unsigned again, again_all; /* how often the item there was walked again; all of them */
+	unsigned again; /* how often the item there was walked again */
 };
 
-#define GEO_LONG_RUN 8    /* tracks of a run that says something by itself */
-#define GEO_PIECE    0.75 /* of the track before: no surface or zone holds so much less */
+#define GEO_LONG_RUN 8 /* tracks of a run that says something by itself */
 
 /* ---- leap.c ---- */
 
-#define GEO_ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
+#define GEO_ADVANCE_SURE 0.05 /* of a revolution: farther off is not what was expected: behind a leap, of an access */
 
 /* What is tried as a whole. */
 struct geo_leap {
