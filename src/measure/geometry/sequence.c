@@ -225,9 +225,18 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
  * are not known. */
 static void push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next, double turn)
 {
-	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
+	uint64_t usual = next, m, all = seg.tracks;
 
+	one.tracks = 1;
+	if (all > 1 &&
+	    tracks_in(&one, o->n ? o->seg[o->n - 1].size : next, 0) > 1) { /* a row of those that are several */
+		for (; all > 0; all--, one.first += one.size)
+			push_tracks(o, one, one.size, next, NAN);
+		return;
+	}
+	one = seg;
+	m = tracks_in(&seg, next, 0);
 	if (m == 1 && o->n) {
 		usual = o->seg[o->n - 1].size;
 		m = tracks_in(&seg, usual, usual / SHORT_BY);
