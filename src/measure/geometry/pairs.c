@@ -385,7 +385,7 @@ double geo_choose_pairs(struct geo_search *s)
 	}
 	add_near_pairs(s);
 	add_all_kinds(s);
-	return most;
+	return s->h[0].shape.heads == 1 ? (double)INFINITY : most; /* the wide ones of the next look may show more */
 }
 
 /* ---- how long they take ---- */
