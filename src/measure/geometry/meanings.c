@@ -8,9 +8,9 @@
 
 #include "measure/geometry/layout.h"
 
-/* Of the log evidence, for each surface that holds just as much as another one where not all do: 10 times less likely,
- * as they differ by some 5 % of a few hundred sectors. */
-#define COINCIDENCE 2.3
+/* Surfaces differ by so much of what a track holds (a choice): one of that many sectors is as likely as another. So
+ * much less likely is it that one holds just as much as another where not all do. */
+#define DIFFER 0.05
 /* The same where all hold as much: 1 in 3, as of older drives, and */
 #define ALL_ALIKE 1.1
 /* where all changes have one skew, too: 1 in 5, as of drives that set them apart (a choice), or as noise hides it. */
@@ -146,6 +146,7 @@ static bool has_one_skew(const struct geo_order *o, const struct geo_fit_zone *z
 static double chance_of(const struct geo_order *o, const struct geo_fit_zone *z, const uint64_t *size, uint32_t heads)
 {
 	bool differ = false;
+	uint64_t most = size[0];
 	size_t alike = 0;
 
 	for (uint32_t k = 1, j; k < heads; k++) {
@@ -153,9 +154,10 @@ static double chance_of(const struct geo_order *o, const struct geo_fit_zone *z,
 			j++;
 		alike += j < k && size[k];
 		differ = differ || (size[k] && size[k] != size[0]);
+		most = size[k] > most ? size[k] : most;
 	}
 	if (heads == 1 || differ)
-		return COINCIDENCE * (double)alike;
+		return log1p(DIFFER * (double)most) * (double)alike;
 	return ALL_ALIKE + (has_one_skew(o, z) ? -log(fmin(1.0, ONE_SKEW + o->tol / GEO_SKEW)) : 0.0);
 }
 

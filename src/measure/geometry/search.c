@@ -68,11 +68,14 @@ static void say_unknown(struct geo_search *s, const char *what, const char *why)
 
 /* ---- what may be reported ---- */
 
-/* Does a zone go on with a second band, at least half of the first surface's part of it that says something? Where
- * heads alternate the surface comes first again that was last, which says nothing with all beside it that hold as
- * much. Where a zone is one band: is there another one that is about as long? */
-static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape)
+/* Does a zone go on with a second band, at least half of the first surface's part of it that says something? That band
+ * may end with the zone. What is in front of the first band that begins in it says nothing, where it was read
+ * otherwise. Where heads alternate the surface comes first again that was last, which says nothing with all beside it
+ * that hold as much. Where a zone is one band: is there another one that is about as long? */
+static bool comes_again(const struct geo_search *s, const struct geo_hypothesis *h)
 {
+	const struct geo_shape *shape = &h->shape;
+	const struct geo_fit *fit = s->fit;
 	const struct geo_fit_zone *longest = geo_longest_zone(fit);
 	size_t as_long = 0;
 
@@ -80,6 +83,8 @@ static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape
 		as_long += 2 * fit->zone[i].tracks >= longest->tracks;
 	for (size_t i = 0; shape->band && i < fit->n; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
+		uint64_t band = shape->heads * shape->band, begin = geo_begin_of(s->o, z, h) % band;
+		uint64_t second = z->cylinders - shape->band;
 		uint32_t heads = shape->heads, first = 0, last = 0;
 
 		while (first < heads && z->size[first] == z->size[0])
@@ -87,10 +92,24 @@ static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape
 		while (last < heads && z->size[heads - 1 - last] == z->size[heads - 1])
 			last++;
 		last = first > last ? first : last;
-		if (z->tracks >= (heads + (shape->is_alternate ? last : 0)) * shape->band + shape->band / 2)
+		if (!(geo_is_read_so(h) || geo_is_counted(h)) || z->cylinders < shape->band + GEO_LONG_RUN ||
+		    second > shape->band)
+			second = shape->band;
+		if (z->tracks >=
+		    (begin ? band - begin : 0) + band + (shape->is_alternate ? last : 0) * second + second / 2)
 			return true;
 	}
 	return !shape->band && as_long > 1;
+}
+
+/* Also where accesses have shown that a reading counts tracks wrongly, what the layout explains is seen in its order.
+ */
+static void read_as_likeliest(struct geo_search *s)
+{
+	const struct geo_hypothesis *h = &s->h[0];
+
+	geo_order_fit(s->o, geo_is_counted(h) || h->shape.heads == 1 ? &h->shape : &h->read, GEO_RANK_TRACKS, INFINITY,
+	              NULL, s->fit);
 }
 
 /* Does one surface explain sizes and skews about as well, so that they do not show where bands end? Which lengths were
@@ -102,7 +121,7 @@ static bool are_bands_unseen(struct geo_search *s)
 
 	if (best->heads == 1 || best->band == 1)
 		return false;
-	geo_read_first(s, &s->h[0]);
+	read_as_likeliest(s);
 	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + GEO_SPEAKS, NULL, s->fit);
 	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
 }
@@ -167,7 +186,7 @@ static struct common common_of(const struct geo_search *s)
 /* Does the likeliest layout explain so little of the sequence that a false one does as much? */
 static bool is_unordered(struct geo_search *s)
 {
-	geo_read_first(s, &s->h[0]);
+	read_as_likeliest(s);
 	return s->fit->cost > ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 }
 
@@ -194,7 +213,7 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, both, "no known layout fits the access times");
 	} else if (is_one && !s->goes_on) {
 		say_unknown(s, both, "sizes and accesses do not show whether tracks in a row are of one surface");
-	} else if (!is_one && shape->band != 1 && !comes_again(s->fit, shape)) {
+	} else if (!is_one && shape->band != 1 && !comes_again(s, best)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
 	} else if (unseen && shape->band <= GEO_HEADS) {
 		say_unknown(s, both, "neither sizes nor skews show where a band ends");

@@ -125,11 +125,15 @@ static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *s
 	return whole && 2 * z->tracks < (2 * shape->heads - 1) * whole;
 }
 
-/* The cost of a shape over that many tracks, up to a limit. */
+/* The cost of a shape over that many tracks, up to a limit; of one that is charged for a whole band of more, that part
+ * of it. */
 static void rank(struct ranking *s, struct geo_candidate *c, uint64_t tracks, double most)
 {
-	geo_order_fit(s->o, &c->shape, tracks, most, NULL, s->fit);
-	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost;
+	uint64_t turn = c->shape.heads * c->shape.band, read = turn < s->o->tracks ? turn : s->o->tracks;
+	double more = read > tracks ? (double)read / (double)tracks : 1.0;
+
+	geo_order_fit(s->o, &c->shape, tracks, most * more, NULL, s->fit);
+	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost / more;
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
@@ -160,18 +164,7 @@ static void list_shapes(struct ranking *s, struct geo_candidate *all, size_t *n)
 				}
 }
 
-/* Heads that alternate where it makes no difference. */
-static bool is_idle(const struct ranking *s, const struct geo_candidate *c)
-{
-	for (size_t i = 0; i < s->n && c->shape.is_alternate; i++)
-		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
-		    s->c[i].cost == c->cost)
-			return true;
-	return false;
-}
-
-/* Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true
- * one is charged for more of the sequence than others are. */
+/* Tracks of a first look. */
 static uint64_t few_tracks(struct geo_order *o, uint64_t most)
 {
 	uint64_t few = GEO_SOME_TRACKS, runs = 0;
@@ -208,7 +201,7 @@ static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint6
 		                 s->n);
 		rank_on(s, &all[i], tracks, lost);
 		if (!isfinite(all[i].cost) || !(all[i].cost <= limit(s)) || (!is_one && all[i].cost == s->one) ||
-		    (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
+		    (is_last && all[i].is_one_band))
 			continue;
 		s->one = is_one ? all[i].cost : s->one;
 		all[m++] = all[i];
