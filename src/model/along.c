@@ -130,14 +130,11 @@ static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, 
 	}
 }
 
-static double gap_first(const struct chain *c, size_t k)
+/* An edge between two places lies behind the middle of one and before that of the other: of each most is in its zone.
+ */
+static double middle_of(const struct chain *c, size_t k)
 {
-	return c->v[c->g[k].first - 1].end;
-}
-
-static double gap_end(const struct chain *c, size_t k)
-{
-	return c->v[c->g[k].first].from;
+	return 0.5 * (c->v[c->g[k].first].from + c->v[c->g[k].end - 1].end);
 }
 
 /* The narrowest stretch of gaps, in bytes, in which ALONG_SURE of the draws have an edge. */
@@ -148,7 +145,7 @@ static bool narrowest(const struct chain *c, const double *edges, double ndraws,
 	for (size_t a = 1, b = 1; b < c->ngroups; b++) {
 		sum += edges[b];
 		for (; sum >= ALONG_SURE * ndraws; sum -= edges[a++]) {
-			double wide = gap_end(c, b) - gap_first(c, a);
+			double wide = middle_of(c, b) - middle_of(c, a - 1);
 
 			if (edges[a] > 0.0 && wide < best) {
 				best = wide;
@@ -183,11 +180,10 @@ static bool take_edge(const struct chain *c, struct draws *d, size_t first, size
 	low = (size_t)at[(size_t)(0.025 * (double)n)];
 	high = (size_t)at[(size_t)(0.975 * (double)(n - 1) + 0.5)];
 	mid = (size_t)at[n / 2];
-	*ret = (struct along_edge){ .at = 0.5 * (gap_first(c, mid) + gap_end(c, mid)),
-		                    .first = gap_first(c, low),
-		                    .end = gap_end(c, high),
-		                    .p = (double)n / (double)d->n };
-	return ret->p >= ALONG_SURE;
+	*ret = (struct along_edge){ .at = 0.5 * (middle_of(c, mid - 1) + middle_of(c, mid)),
+		                    .first = middle_of(c, low - 1),
+		                    .end = middle_of(c, high) };
+	return (double)n >= ALONG_SURE * (double)d->n;
 }
 
 static int by_at(const void *a, const void *b)
@@ -232,8 +228,7 @@ static void edges_find(const struct chain *c, struct draws *d, double end, struc
 	for (size_t i = 0; i < d->n; i++)
 		for (size_t k = 0; k < d->v[i].n; k++)
 			edges[d->v[i].edge[k]]++;
-	ret->v[ret->n++] =
-		(struct along_edge){ .at = c->v[0].from, .first = c->v[0].from, .end = c->v[0].from, .p = 1.0 };
+	ret->v[ret->n++] = (struct along_edge){ .at = c->v[0].from, .first = c->v[0].from, .end = c->v[0].from };
 	while (ret->n <= c->ngroups && narrowest(c, edges, (double)d->n, &a, &b))
 		if (take_edge(c, d, a, b, edges, &ret->v[ret->n]))
 			ret->n++;
@@ -266,6 +261,7 @@ void along_zones(const struct along_at *v, size_t n, double end, struct along *r
 	struct chain c;
 	struct weighed w = { .n = 0 };
 	struct draws *d;
+	double apart = 0.0;
 
 	*ret = (struct along){ 0 };
 	if (!n)
@@ -278,10 +274,10 @@ void along_zones(const struct along_at *v, size_t n, double end, struct along *r
 		weigh_all(&c, &w, LASTS);
 	}
 	d = xcalloc(1, sizeof(*d));
-	draw_all(&c, &w, d, &ret->apart);
+	draw_all(&c, &w, d, &apart);
 	edges_find(&c, d, end, ret);
-	ret->mean_var = ret->apart * ret->apart / (double)c.ngroups;
-	ret->least_step = least_step(&c, ret->apart, zones_of[best_of(&w).zones]);
+	ret->mean_var = apart * apart / (double)c.ngroups;
+	ret->least_step = least_step(&c, apart, zones_of[best_of(&w).zones]);
 	draws_free(d);
 	chain_done(&c);
 }

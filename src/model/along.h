@@ -17,7 +17,6 @@
 struct along_edge {
 	double at, first, end; /* bytes: where it lies, and 95 % of where it may */
 	double y, half;        /* the level behind it, 95 % */
-	double p;              /* that there is one */
 	size_t readings;       /* up to the next one */
 };
 
@@ -25,7 +24,6 @@ struct along {
 	struct along_edge *v; /* edges that are sure; v[0] is the begin of all */
 	size_t n;
 	double p_count;    /* that there are as many zones */
-	double apart;      /* deviation of places of one zone, relative, as if each lay on surfaces of its own */
 	double mean_var;   /* of the mean of all places, by how far they lie apart */
 	double least_step; /* relative: a step as large between two places is seen */
 };

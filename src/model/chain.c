@@ -152,10 +152,40 @@ static void law_make(struct chain *c, const struct hypothesis *h)
 
 /* ---- forward ---- */
 
-/* Density of a group's readings by the level that they have in common, but for its scale. */
-static void read_group(struct chain *c, size_t k, double *ret)
+/*
+ * How readings of one place differ beyond noise, for on each surface a zone has another level: any of them is as likely
+ * that of the zone. What is slower behind may be of an edge, what is faster is half of it. off: by distance, levels.
+ */
+static void find_off(const struct chain *c, double *off)
 {
-	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE);
+	double all = 1.0, sum = 0.0;
+
+	for (size_t k = 0; k < c->ngroups; k++) {
+		const struct group *g = &c->g[k];
+		double others = (double)(g->end - g->first) - 1.0;
+
+		all += others > 0.0 ? others + 1.0 : 0.0;
+		for (size_t j = g->first + 1; j < g->end; j++)
+			for (size_t i = g->first; i < j; i++) {
+				double x = c->x[i] - c->x[j];
+				size_t levels = (size_t)fmax(x / c->dx + 0.5, 0.0);
+
+				if (x <= FAR * fmax(c->sd[i], c->sd[j]) || levels >= c->nlevels)
+					continue;
+				off[levels] += 2.0 / others;
+				sum += 4.0 / others;
+			}
+	}
+	off[0] = fmax(all - sum, 1.0);
+	for (size_t l = 0; l < c->nlevels; l++)
+		off[l] /= fmax(all, sum + 1.0);
+}
+
+/* Density of a group's readings by the level that they have in common, but for its scale. */
+static void read_group(struct chain *c, size_t k, const double *off, double *ret)
+{
+	cleanup_free double *each = xcalloc(c->nlevels, sizeof(*each));
+	double most = -INFINITY;
 	const struct group *g = &c->g[k];
 	lanes *own = c->own + k / PHASES * c->nlevels;
 
@@ -163,11 +193,15 @@ static void read_group(struct chain *c, size_t k, double *ret)
 	for (size_t i = g->first; i < g->end; i++) {
 		double sd = hypot(c->sd[i], c->dx / sqrt(12.0)), scale = (1.0 - STRAY) / sd / sqrt(2.0 * M_PI);
 
-		for (size_t l = 0; l < c->nlevels; l++) {
-			double z = (c->x[i] - c->x0 - (double)l * c->dx) / sd;
+		memset(each, 0, c->nlevels * sizeof(*each));
+		for (size_t at = 0; at < c->nlevels; at++) { /* of the reading, where its zone is at l */
+			double z = (c->x[i] - c->x0 - (double)at * c->dx) / sd, noise = scale * exp(-0.5 * z * z);
 
-			ret[l] += fabs(z) > FAR ? log_stray : log(STRAY / STRAY_WIDE + scale * exp(-0.5 * z * z));
+			for (size_t l = 0; l < c->nlevels && fabs(z) <= FAR; l++)
+				each[l] += off[at > l ? at - l : l - at] * noise;
 		}
+		for (size_t l = 0; l < c->nlevels; l++)
+			ret[l] += log(STRAY / STRAY_WIDE + each[l]);
 	}
 	for (size_t l = 0; l < c->nlevels; l++)
 		most = fmax(most, ret[l]);
@@ -236,6 +270,7 @@ static void same_all(struct chain *c)
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 {
 	cleanup_free double *work = xcalloc(n + LEVELS_MAX, sizeof(*work));
+	cleanup_free double *off = NULL;
 	size_t cells, quarters;
 
 	*c = (struct chain){ .v = v, .n = n, .width = end - v[0].from, .apart = APARTS };
@@ -264,8 +299,10 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 	c->same = xcalloc(c->ngroups, sizeof(*c->same));
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
+	off = xcalloc(c->nlevels, sizeof(*off));
+	find_off(c, off);
 	for (size_t k = 0; k < c->ngroups; k++)
-		read_group(c, k, work);
+		read_group(c, k, off, work);
 	same_all(c);
 }
 
