@@ -43,6 +43,7 @@ static struct zone_sample sample_of(size_t p, size_t i, bool is_slow, struct rng
 		                     .moved_bytes = 5e6,
 		                     .elapsed_ns = 5e6 * ns,
 		                     .ns_per_byte = ns,
+		                     .part_ns_per_byte = { ns, ns, ns, ns },
 		                     .se_ratio = 0.01,
 		                     .lost.waits = is_slow ? 5 : 0,
 		                     .lost.revs = is_slow ? 5 : 0,

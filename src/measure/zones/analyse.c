@@ -7,8 +7,6 @@
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
-#define FALL_LEAST 0.93 /* end to start of the smooth fit; published drives: 0.45 to 0.75 */
-
 double zone_place(const struct zone_target *t, double x_bytes)
 {
 	double size = (double)(t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes);
@@ -54,7 +52,7 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_no_zones = true;
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n && a->levels.v[0].n &&
 	         a->levels.v[a->levels.n - 1].n)
-		a->has_no_zones = a->density.r > FALL_LEAST;
+		a->has_no_zones = a->density.r > ZONE_FALL_LEAST;
 	/* Where another device begins rates rise again, so that they need not fall from start to end. */
 	a->hides_zones =
 		!a->has_no_zones && a->bands.n == 1 && (isfinite(zone_begins_anew(&a->stretches)) || a->bands.is_least);

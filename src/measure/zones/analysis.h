@@ -153,6 +153,8 @@ struct zone_band { /* a recording zone as far as the samples show */
 	size_t samples;
 };
 
+#define ZONE_FALL_LEAST 0.93 /* from start to end of a disk with zones; published drives: 0.45 to 0.75 */
+
 struct zone_bands {
 	struct zone_band *v;
 	size_t n;

@@ -141,14 +141,14 @@ static bool has_gap(const struct zone_levels *lv)
 	return false;
 }
 
-/* May the first band be several zones, that are faster than the interface? Of a single one that has to be known. */
+/* May the first band be several zones, faster than the interface, or a single one whose scatter hides a fall? */
 static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 {
 	double rate = zone_rate(b->v[0].y);
 	double all = (double)(l->end_bytes - l->first_bytes), first = (double)(b->v[0].end_bytes - b->v[0].first_bytes);
 
 	if (b->n == 1)
-		return !link_is_far(rate, l->interface_bytes_per_s);
+		return !link_is_far(rate, l->interface_bytes_per_s) || b->least_step > 1.0 - ZONE_FALL_LEAST;
 	return link_is_near(rate, l->interface_bytes_per_s) ||
 	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
 }

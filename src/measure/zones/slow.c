@@ -81,23 +81,28 @@ static struct lossy_at lost_in(const struct zone_sample *s, double behind, const
 
 /*
  * Of bytes that were read again: beyond what they take without what was lost at first, since what each request loses
- * shows in no wait. A quarter that is faster than the media came out of the drive's buffer, where bytes are that were
- * read before.
+ * shows in no wait; in smaller requests, which take longer, no more than by waits. A quarter that is faster than the
+ * media came out of the drive's buffer, and says nothing of them.
  */
 static struct lossy_at lost_again(const struct zone_sample *s, const struct zone_sample *of, const struct lossy_at *at,
-                                  double rev_ns)
+                                  struct lossy_at by_waits, double rev_ns)
 {
 	double healthy = at->revs * rev_ns / of->moved_bytes, turns = s->moved_bytes / ZONE_PARTS / rev_ns;
+	bool is_larger = s->request_bytes > of->request_bytes;
 	struct lossy_at ret = { 0 };
+	size_t seen = 0;
 
 	for (size_t i = 0; i < ZONE_PARTS; i++) {
 		if (!(s->part_ns_per_byte[i] >= healthy * exp(-ZONE_DENSITY_MAX)))
 			continue;
 		ret.revs += healthy * turns;
 		ret.lost += (s->part_ns_per_byte[i] - healthy) * turns;
+		seen++;
 	}
-	ret.lost = fmax(ret.lost, 0.0);
-	if (of->elapsed_ns > at->revs * rev_ns) /* in waits of as many revolutions as at first */
+	if (!is_larger && seen == ZONE_PARTS)
+		return by_waits;
+	ret.lost = fmax(is_larger ? ret.lost : fmin(ret.lost, by_waits.lost), 0.0);
+	if (is_larger && of->elapsed_ns > at->revs * rev_ns) /* in waits of as many revolutions as at first */
 		ret.lost *= at->lost * rev_ns / (of->elapsed_ns - at->revs * rev_ns);
 	return ret;
 }
@@ -151,12 +156,12 @@ static void ask_place(const struct series *v, const struct zone_slows *all, stru
 	for (size_t i = 0; i < v->samples->n; i++) {
 		const struct zone_sample *s = &v->samples->v[i];
 		bool is_check = s->kind == SAMPLE_CHECK, is_inside = zone_slow_has(slow, s);
+		double piece = v->l->piece_bytes ? fmin(s->request_bytes, v->l->piece_bytes) : s->request_bytes;
 
 		if (!(v->each[i].revs > 0.0))
 			continue;
-		look[n++] =
-			(struct lossy_look){ v->each[i], is_inside, zone_touches_slow(all, s, !is_check),
-			                     (size_t)ilogb(fmax(s->request_bytes, 1.0)), is_check ? s->check_of : i };
+		look[n++] = (struct lossy_look){ v->each[i], is_inside, zone_touches_slow(all, s, !is_check),
+			                         (size_t)ilogb(fmax(piece, 1.0)), is_check ? s->check_of : i };
 		checks += is_check && is_inside;
 	}
 	odds = lossy_place(look, n, WAITS_SLOW);
@@ -327,10 +332,9 @@ void zone_slows_find(const struct zone_layout *l, const struct zone_levels *lv, 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (s[i]->kind == SAMPLE_CHECK) { /* the same bytes lose the same again: no more of them do */
-			const struct zone_sample *of = &samples->v[s[i]->check_of];
+			struct lossy_at *again = &each[s[i] - samples->v];
 
-			if (s[i]->request_bytes > of->request_bytes)
-				each[s[i] - samples->v] = lost_again(s[i], of, &each[of - samples->v], v.rev_ns);
+			*again = lost_again(s[i], &samples->v[s[i]->check_of], &each[s[i]->check_of], *again, v.rev_ns);
 			continue;
 		}
 		s[v.n] = s[i];

@@ -10,6 +10,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/without.h"
@@ -31,7 +32,7 @@ struct places { /* with a level, not slow, in order */
 	const struct zone_levels *lv;
 	size_t *position;
 	bool *is_at_once; /* do most of its samples begin at once? */
-	double *y, *se;   /* level, and its standard error */
+	double *y;        /* level */
 	size_t n;
 	double noise; /* the usual one */
 };
@@ -41,7 +42,6 @@ static void places_done(struct places *s)
 	free(s->position);
 	free(s->is_at_once);
 	free(s->y);
-	free(s->se);
 }
 
 static bool comes_at_once(const struct zone_samples *samples, size_t position, const struct zone_layout *l)
@@ -69,13 +69,11 @@ static void places_make(const struct zone_layout *l, const struct zone_levels *l
 	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
 	s->is_at_once = xcalloc(lv->n + 1, sizeof(*s->is_at_once));
 	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
-	s->se = xcalloc(lv->n + 1, sizeof(*s->se));
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, true))
 			continue;
 		s->position[s->n] = p;
 		s->is_at_once[s->n] = comes_at_once(&lv->marked, p, l);
-		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
 			se[n++] = lv->v[p].half / 1.96;
@@ -174,42 +172,42 @@ static void find_at_once(struct places *s, double least, struct zone_stretches *
 		if (s->is_at_once[i])
 			continue;
 		s->position[kept] = s->position[i];
-		s->y[kept] = s->y[i];
-		s->se[kept++] = s->se[i];
+		s->y[kept++] = s->y[i];
 	}
 	s->n = kept;
 }
 
-/* Of some places from one on, upwards or downwards. */
-static double middle_from(const struct places *s, size_t from, int way)
+/* Of some places from one on: a single one may lie across the begin of another device, or in a slow part. */
+static double middle_from(const struct places *s, size_t from)
 {
 	double y[DEVICE_PLACES];
-	size_t n = 0;
 
-	for (size_t i = from; i < s->n && n < DEVICE_PLACES; i += (size_t)way)
-		y[n++] = s->y[i];
-	return stats_median(y, n);
+	memcpy(y, s->y + from, sizeof(y));
+	return stats_median(y, DEVICE_PLACES);
 }
 
 /*
  * Does another device begin? Then all behind a place is faster than what lies before it, and neither side has a step
- * down as large: what has two ends is a slow part, or a fast one.
+ * down as large: what has two ends is a slow part, or a fast one. Before it rates fell, as those of any disk, and
+ * behind it they are not the link's: a full buffer loses revolutions in one zone and in another none.
  */
-static void find_device(const struct places *s, double least, struct zone_stretches *ret)
+static void find_device(const struct zone_layout *l, const struct places *s, double least, struct zone_stretches *ret)
 {
 	double up = least, down = 0.0;
 	size_t at = 0;
 
-	for (size_t i = 0; i + 1 < s->n; i++) {
-		double near = s->y[i] - s->y[i + 1], step = middle_from(s, i, -1) - middle_from(s, i + 1, 1);
+	for (size_t i = DEVICE_PLACES; i + DEVICE_PLACES <= s->n; i++) {
+		double step = middle_from(s, i - DEVICE_PLACES) - middle_from(s, i);
 
 		down = fmax(down, -step);
-		if (near > up && step > 0.5 * least && near > ZONE_SIGMAS * hypot(s->se[i], s->se[i + 1])) {
-			up = near;
-			at = i + 1;
+		if (step > up) {
+			up = step;
+			at = i;
 		}
 	}
-	if (at && !WITHOUT("device") && down < fmax(0.5 * up, STEP_DOWN))
+	if (at && !WITHOUT("device") && down < fmax(0.5 * up, STEP_DOWN) &&
+	    middle_from(s, 0) < middle_from(s, at - DEVICE_PLACES) &&
+	    !link_is_near(zone_rate(middle_from(s, at)), l->interface_bytes_per_s))
 		add(ret, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
@@ -264,7 +262,7 @@ void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *
 		find_uneven(&s, ret);
 	} else if (s.n >= ZONE_BESIDE) {
 		find_at_once(&s, least, ret);
-		find_device(&s, least, ret);
+		find_device(l, &s, least, ret);
 	}
 	places_done(&s);
 }

@@ -279,7 +279,8 @@ static int check_slow(struct zones_run *run, struct zone_target *t, size_t insid
 	const struct zone_sample *s = &t->samples.v[inside];
 	size_t other = pick_beside(t, inside);
 	uint64_t most = (s->end_bytes - s->first_bytes) / CHECK_REQUESTS;
-	uint32_t bytes = s->request_bytes / 2;
+	uint32_t piece = t->layout.piece_bytes ? t->layout.piece_bytes : s->request_bytes; /* larger ones are cut */
+	uint32_t bytes = (piece < s->request_bytes ? piece : s->request_bytes) / 2;
 	int r = 0;
 
 	if (checks % 2)
