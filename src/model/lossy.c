@@ -358,7 +358,7 @@ static double by_ways(const struct lossy_look *v, size_t n, const struct law *us
 			j++;
 		if (j < i) /* that way was asked */
 			continue;
-		law.n = 1.0;
+		law.n = LOSSY_UNSEEN;
 		for (j = 0; j < n; j++)
 			if (v[j].way == v[i].way && !v[j].is_inside && !v[j].is_another)
 				learn(&law, &v[j].at);

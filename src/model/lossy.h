@@ -12,8 +12,8 @@
  * What was read at one time hangs together: readings inside a part one after the other in time are one look, so that
  * only other times decide whether it is the place that loses. And so does what was read in one way: where requests of
  * one size end on the tracks decides what a drive loses between them, all over a part and each time again. So each way
- * has a law of its own, about which the law of the disk says as much as one reading (Ferguson 1973). The way in which a
- * part loses most made it one, and says nothing else of it: the others must.
+ * has a law of its own, about which that of the disk says as much as of what was not seen (Ferguson 1973). The way in
+ * which a part loses most made it one, and says nothing else of it: the others must.
  */
 #pragma once
 
