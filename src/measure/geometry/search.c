@@ -245,6 +245,16 @@ static void add_ways(struct geo_search *s, struct geo_hypothesis h)
 	}
 }
 
+/* Accesses over as many tracks as that layout has surfaces are short, too, where two surfaces have bands that long. */
+static void add_two(struct geo_search *s, struct geo_hypothesis h)
+{
+	h.shape = (struct geo_shape){ .heads = 2, .band = h.shape.heads };
+	for (int way = 0; way < 2 && h.shape.band >= GEO_BAND_LEAST; way++) {
+		h.shape.is_serpentine = way;
+		geo_add(s, &h);
+	}
+}
+
 /* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
  * sequence, or else as tracks are counted. one: in bands, where these show. */
 static void add_plain(struct geo_search *s, struct geo_shape one, double least, double odd)
@@ -264,6 +274,8 @@ static void add_plain(struct geo_search *s, struct geo_shape one, double least, 
 		if (h.shape.heads > 1 && isfinite(s->fit->cost))
 			h.prior += geo_chance(s->o, s->fit, &one, &h.shape);
 		add_ways(s, h);
+		if (h.read.heads)
+			add_two(s, h);
 		if (h.read.heads && h.shape.heads > 1) {
 			h.read = (struct geo_shape){ .heads = 0 };
 			h.prior = dear - log(GEO_MISREAD_SHARE);
