@@ -2,9 +2,8 @@
 /*
  * The time to the next cylinder, from accesses over few tracks. Of two places a few tracks apart some lie on one
  * surface, and the actuator moves; some do not, and a change of heads takes longer than the arm, or is all that
- * happens. Which of the two takes longer is not known beforehand, nor how tracks follow each other. So both times, how
- * many of the accesses are which, and how the arm's grow with the distance are one posterior, for which the curve is
- * what is believed first.
+ * happens. Which of the two takes longer is not known beforehand, nor how tracks follow each other. Nor is the power of
+ * the distance by which the arm's time grows, up to a farther move that the curve knows. All these are one posterior.
  */
 #pragma once
 
@@ -21,9 +20,10 @@ struct near_pairs {
 };
 
 struct near_prior {
-	double fitted, scale; /* of Student's law with four degrees of freedom */
-	double rise;          /* of the arm's time with the root of the cylinders, of one surface */
-	double least;         /* no head is there sooner */
+	double fitted, scale;   /* of Student's law with four degrees of freedom */
+	double far, far_tracks; /* when it is there over these tracks, by the curve */
+	double least;           /* no head is there sooner */
 };
 
+/* pairs: one at least. */
 struct stats_estimate near_next_cylinder(const struct near_pairs *pairs, const struct near_prior *prior);

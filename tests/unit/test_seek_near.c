@@ -7,11 +7,12 @@
 #include "model/near.h"
 #include "tally.h"
 
-#define DISKS TALLY_SEEDS(60)
+#define DISKS      TALLY_SEEDS(60)
+#define FAR_TRACKS 3000.0
 
 struct drawn {
 	double heads, band; /* band: tracks of a surface in a row; 0: cylinder by cylinder */
-	double next_ns, rise_ns, head_ns;
+	double next_ns, far_ns, power, head_ns;
 };
 
 static struct drawn draw(struct rng *rng)
@@ -21,8 +22,15 @@ static struct drawn draw(struct rng *rng)
 	return (struct drawn){ .heads = heads,
 		               .band = heads > 1.0 && rng_below(rng, 2) ? floor(8.0 * pow(50.0, rng_double(rng))) : 0.0,
 		               .next_ns = next,
-		               .rise_ns = next * (0.02 + 0.06 * rng_double(rng)),
+		               .far_ns = next * (1.1 + 0.9 * rng_double(rng)),
+		               .power = 0.35 + 0.35 * rng_double(rng),
 		               .head_ns = next * (0.4 + 1.4 * rng_double(rng)) };
+}
+
+static double arm_ns(const struct drawn *d, double moved)
+{
+	return d->next_ns +
+	       (d->far_ns - d->next_ns) * (pow(moved, d->power) - 1.0) / (pow(FAR_TRACKS / d->heads, d->power) - 1.0);
 }
 
 /* Cylinders between two tracks, that many apart; *ret_other: they lie on two surfaces. */
@@ -50,8 +58,7 @@ static struct near_pairs pairs_of(const struct drawn *d, struct rng *rng)
 		for (int i = 0; i < 3; i++) {
 			bool is_other;
 			const double moved = cylinders(d, rng_below(rng, 100000), tracks, &is_other),
-				     arm = moved > 0.0 ? d->next_ns + d->rise_ns * (sqrt(moved) - 1.0) : 0.0,
-				     se = 10e3 + 30e3 * rng_double(rng);
+				     arm = moved > 0.0 ? arm_ns(d, moved) : 0.0, se = 10e3 + 30e3 * rng_double(rng);
 
 			ret.v[ret.n++] = (struct near_pair){
 				tracks, (is_other ? fmax(arm, d->head_ns) : arm) + se * rng_normal(rng), se
@@ -77,7 +84,8 @@ TEST(the_next_cylinder_is_told_from_a_change_of_heads)
 		pairs = pairs_of(&d, &rng);
 		prior = (struct near_prior){ .fitted = d.next_ns * (0.8 + 0.4 * rng_double(&rng)),
 			                     .scale = 0.3 * d.next_ns,
-			                     .rise = d.rise_ns / sqrt(d.heads) * (0.95 + 0.2 * rng_double(&rng)) };
+			                     .far = d.far_ns * (0.98 + 0.04 * rng_double(&rng)),
+			                     .far_tracks = FAR_TRACKS };
 		next = near_next_cylinder(&pairs, &prior);
 		tally_add(&t, next.value, next.ci, d.next_ns);
 	}

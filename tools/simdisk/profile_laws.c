@@ -26,7 +26,7 @@ static int bend_seeks(struct rng *r, struct profile *p)
 	for (double d = 1; error == 0 && d < most; d = fmax(d + 1, d * 1.1)) {
 		struct profile_seek_point point = { .cylinders = (uint32_t)d, .sd_ms = (double)NAN };
 
-		point.ms = d < knee ? next + (at_knee - next) * pow((d - 1) / (knee - 1), power)
+		point.ms = d < knee ? next + (at_knee - next) * (pow(d, power) - 1) / (pow(knee, power) - 1)
 		                    : at_knee + (full - at_knee) * (d - knee) / (most - knee);
 		error = profile_add_seek_point(p, &point);
 	}

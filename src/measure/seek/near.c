@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define RISE    0.04 /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
+#define FAR     0.02 /* of the stroke: the curve has points there, and no knee below (a choice) */
 #define SHARP   0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
 #define DEGREES 4.0  /* of freedom of the law (Student) by which the prior scatters */
 
@@ -69,12 +69,12 @@ static struct near_prior believed(const struct seek_known *k)
 	const struct curve *c = &k->curve;
 	const struct stats_estimate first = curve_about(c, SEEK_APART * track);
 
-	return (struct near_prior){
-		.fitted = first.value,
-		.scale = fmin(interval_half(first.ci) + c->rms_ns, k->places.period_ns) / stats_t_975(DEGREES),
-		.rise = fmax(curve_at(c, RISE) - curve_at(c, RISE / 4.0), 0.0) / (sqrt(RISE) / 2.0) * sqrt(track),
-		.least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0)
-	};
+	return (struct near_prior){ .fitted = first.value,
+		                    .scale = fmin(interval_half(first.ci) + c->rms_ns, k->places.period_ns) /
+		                             stats_t_975(DEGREES),
+		                    .far = curve_at(c, FAR),
+		                    .far_tracks = FAR / track,
+		                    .least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0) };
 }
 
 struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *all)
@@ -84,11 +84,11 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 	struct stats_estimate next;
 	double off;
 
-	if (!k->curve.is_known)
-		return STATS_UNKNOWN;
 	for (size_t i = 0; i < all->of.n; i++)
 		if (pairs.n || all->of.v[i].tracks >= SEEK_APART)
 			pairs.v[pairs.n++] = all->of.v[i];
+	if (!k->curve.is_known || !pairs.n)
+		return STATS_UNKNOWN;
 	next = near_next_cylinder(&pairs, &prior);
 	/* Where all pairs say what the curve does not, one of the two is of something else, as what a cache answers. */
 	if (fabs(next.value - prior.fitted) > stats_t_975(DEGREES) * prior.scale) {
