@@ -107,8 +107,7 @@ static bool is_right_count(const struct profile *p, double surfaces)
 	return surfaces == p->surfaces || surfaces == part || (part < p->surfaces && surfaces == p->surfaces - part);
 }
 
-/* may_alternate: it says that this was not seen. */
-static bool is_right_layout(const struct profile *p, const char *text, bool may_alternate)
+bool wild_is_layout(const struct profile *p, const char *text, bool may_alternate)
 {
 	const struct profile_zone *z = &p->zones[0];
 	bool is_alternate = strstr(text, "heads alternate"), does_alternate = z->heads_alternate && !is_one_band(p);
@@ -141,7 +140,7 @@ static void layout(struct judge *j)
 		    j->c->p->surfaces);
 	if (isfinite(surfaces) && !is_right_count(j->c->p, surfaces))
 		lie(j, "surfaces", "%.0f reported, there are %" PRIu32, surfaces, j->c->p->surfaces);
-	if (text && !is_right_layout(j->c->p, text, wild_has_notice(j->c->doc, "heads-alternate-unseen")))
+	if (text && !wild_is_layout(j->c->p, text, wild_has_notice(j->c->doc, "heads-alternate-unseen")))
 		lie(j, "layout", "%s reported; bands of %" PRIu32 "%s%s", text, z->band_tracks,
 		    z->tracks_alternate ? ", serpentine" : "", z->heads_alternate ? ", heads alternate" : "");
 }

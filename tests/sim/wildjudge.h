@@ -15,5 +15,8 @@ struct judge {
 
 void judge_zones(struct judge *j);
 void judge_geometry(struct judge *j); /* of a disk that rotates */
+/* Does the text say how its tracks follow each other? may_alternate: it says that turns of heads were not seen, or they
+ * do not show. */
+bool wild_is_layout(const struct profile *p, const char *text, bool may_alternate);
 /* Where the second arm's half, or the second disk, begins; NaN: nowhere. */
 double wild_second_begins(const struct wild_case *c);

@@ -9,6 +9,7 @@
 #include "geometryrun.h"
 #include "lacks.h"
 #include "visible.h"
+#include "wildjudge.h"
 
 struct rates {
 	size_t disks, edges, edges_found, edges_told, zones_exact;
@@ -113,27 +114,6 @@ static void check_edges(const struct geometry *g, const struct sim_run *run, str
 	}
 }
 
-static bool is_right_layout(const struct profile *p, const char *text)
-{
-	const struct profile_zone *z = &p->zones[0];
-	bool is_alternate = strstr(text, "heads alternate") != NULL;
-	char want[128];
-
-	if (p->surfaces == 1)
-		return strcmp(text, "track after track") == 0;
-	if (is_alternate != z->heads_alternate && (is_alternate || does_turning_show(p)))
-		return false;
-	if (z->band_tracks == 1)
-		return strncmp(text, "head-first", 10) == 0;
-	if (is_one_band(p))
-		(void)snprintf(want, sizeof(want), "seek-first, a zone is one band, %s",
-		               z->tracks_alternate ? "serpentine" : "forward");
-	else
-		(void)snprintf(want, sizeof(want), "seek-first in bands of %" PRIu32 " tracks, %s", z->band_tracks,
-		               z->tracks_alternate ? "serpentine" : "forward");
-	return strncmp(text, want, strlen(want)) == 0;
-}
-
 static void check_skew(const struct sim_run *run, const char *name, double truth, struct rates *r)
 {
 	double v = sim_figure(run, name);
@@ -183,7 +163,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 		return;
 	}
 	r->told++;
-	if (surfaces != p->surfaces || !is_right_layout(p, layout->value.str)) {
+	if (surfaces != p->surfaces || !wild_is_layout(p, layout->value.str, !does_turning_show(p))) {
 		print_message("%s: %" PRIu32 " surfaces, bands of %" PRIu32 ", reported %.0f, %s\n", p->name,
 		              p->surfaces, p->zones[0].band_tracks, surfaces, layout->value.str);
 		r->wrong++;

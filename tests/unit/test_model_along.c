@@ -80,6 +80,34 @@ static struct along zones_in(const struct along_at v[PLACES * READINGS])
 	return a;
 }
 
+/* One whose readings are drawn by that seed; free its v. */
+static struct along zones_of(const struct disk *d, uint64_t seed, struct along_at v[PLACES * READINGS])
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 1);
+	read_disk(d, &rng, v);
+	return zones_in(v);
+}
+
+/* Does an edge of the disk lie where this one may? */
+static bool is_held(const struct disk *d, const struct along_edge *e)
+{
+	for (size_t z = 1; z < d->n; z++)
+		if (d->begin[z] >= e->first - SAMPLE && d->begin[z] <= e->end + SAMPLE)
+			return true;
+	return false;
+}
+
+static size_t edges_held(const struct disk *d, const struct along *a)
+{
+	size_t n = 0;
+
+	for (size_t k = 1; k < a->n; k++)
+		n += is_held(d, &a->v[k]);
+	return n;
+}
+
 /* Zones that a place lies in: of others nothing shows. */
 static size_t seen_zones(const struct disk *d)
 {
@@ -110,14 +138,11 @@ static void add_disk(struct rng *rng, struct tally *t)
 	t->sure += a.p_count >= 0.98;
 	t->sure_right += a.p_count >= 0.98 && a.n == d.n;
 	t->seen += (double)seen_zones(&d) - 1.0;
+	t->edges += (double)a.n - 1.0;
+	t->held += (double)edges_held(&d, &a);
 	for (size_t k = 0; k < a.n; k++) {
 		double mid = 0.5 * (a.v[k].at + (k + 1 < a.n ? a.v[k + 1].at : PLACES * SPACING));
-		bool is_held = k == 0;
 
-		for (size_t z = 1; z < d.n && !is_held; z++)
-			is_held = d.begin[z] >= a.v[k].first - SAMPLE && d.begin[z] <= a.v[k].end + SAMPLE;
-		t->edges += k > 0;
-		t->held += k > 0 && is_held;
 		t->levels++;
 		t->level_held += fabs(d.y[zone_at(&d, mid)] - a.v[k].y) <= a.v[k].half + 1e-4;
 	}
@@ -157,12 +182,8 @@ TEST(a_shifted_disk_gives_shifted_answers)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = three_zones();
-	struct along a, b;
-	struct rng rng;
+	struct along a = zones_of(&d, 1, v), b;
 
-	rng_init(&rng, 1, 1);
-	read_disk(&d, &rng, v);
-	a = zones_in(v);
 	for (size_t i = 0; i < PLACES * READINGS; i++) {
 		v[i].y += 1.0;
 		v[i].from += 7.0 * SPACING;
@@ -183,16 +204,10 @@ TEST(twice_the_noise_gives_wider_intervals)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = three_zones();
-	struct along a, b;
-	struct rng rng;
+	struct along a = zones_of(&d, 2, v), b;
 
-	rng_init(&rng, 2, 1);
-	read_disk(&d, &rng, v);
-	a = zones_in(v);
 	d.sigma *= 2.0;
-	rng_init(&rng, 2, 1);
-	read_disk(&d, &rng, v);
-	b = zones_in(v);
+	b = zones_of(&d, 2, v);
 	assert_int_equal(b.n, 3);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(b.v[k].half > 1.2 * a.v[k].half);
@@ -207,11 +222,9 @@ TEST(a_place_that_an_edge_lies_in_is_no_zone)
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct along_at v[PLACES * READINGS];
 		struct disk d = three_zones();
-		struct along a;
-		struct rng rng;
+		struct along a = zones_of(&d, seed, v);
 
-		rng_init(&rng, seed, 1);
-		read_disk(&d, &rng, v);
+		free(a.v);
 		for (size_t r = 0; r < READINGS; r++)
 			v[15 * READINGS + r].y += 0.4 * (d.y[1] - d.y[0]);
 		a = zones_in(v);
@@ -225,12 +238,8 @@ TEST(where_rates_are_level_there_is_one_zone)
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct along_at v[PLACES * READINGS];
 		struct disk d = { .y = { 3.0 }, .n = 1, .sigma = 1e-3, .apart = (double)seed * 1e-3 };
-		struct along a;
-		struct rng rng;
+		struct along a = zones_of(&d, seed, v);
 
-		rng_init(&rng, seed, 1);
-		read_disk(&d, &rng, v);
-		a = zones_in(v);
 		assert_int_equal(a.n, 1);
 		free(a.v);
 	}
@@ -257,14 +266,8 @@ TEST(surfaces_that_last_for_several_places_are_seldom_zones)
 		for (size_t k = 0; k < PLACES * READINGS; k++)
 			v[k].y += off[(size_t)((double)v[k].place / lasts) % 4];
 		a = zones_in(v);
-		for (size_t k = 1; k < a.n; k++) {
-			bool is_held = false;
-
-			for (size_t z = 1; z < d.n && !is_held; z++)
-				is_held = d.begin[z] >= a.v[k].first - SAMPLE && d.begin[z] <= a.v[k].end + SAMPLE;
-			edges++;
-			false_ones += !is_held;
-		}
+		edges += a.n - 1;
+		false_ones += a.n - 1 - edges_held(&d, &a);
 		exact += a.p_count >= 0.98 && a.n > 1;
 		assert_true(a.p_count < 0.98 || a.n == d.n || a.n == 1);
 		free(a.v);
@@ -296,14 +299,8 @@ TEST(a_reading_on_a_faster_surface_is_no_reading_of_a_faster_zone)
 			v[k].place = k / READINGS % 3 ? v[k].place : SIZE_MAX;
 		}
 		a = zones_in(v);
-		for (size_t k = 1; k < a.n; k++) {
-			bool is_held = false;
-
-			for (size_t z = 1; z < d.n && !is_held; z++)
-				is_held = d.begin[z] >= a.v[k].first - SAMPLE && d.begin[z] <= a.v[k].end + SAMPLE;
-			edges++;
-			held += is_held;
-		}
+		edges += a.n - 1;
+		held += edges_held(&d, &a);
 		free(a.v);
 	}
 	print_message("%zu edges of 200, held %zu\n", edges, held);
@@ -318,11 +315,9 @@ TEST(behind_the_end_of_a_device_rates_begin_anew)
 		          .y = { 2.0, 2.05, 2.0, 2.05 },
 		          .n = 4,
 		          .sigma = 2e-3 };
-	struct along a;
-	struct rng rng;
+	struct along a = zones_of(&d, 5, v);
 
-	rng_init(&rng, 5, 1);
-	read_disk(&d, &rng, v);
+	free(a.v);
 	v[24 * READINGS].is_anew = true;
 	a = zones_in(v);
 	assert_int_equal(a.n, 4);
