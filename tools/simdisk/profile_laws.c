@@ -61,22 +61,26 @@ static int scatter_all(struct rng *r, struct profile *p)
 	return error;
 }
 
+/* As a maker would have it: of a scatter what is beyond comes once in thousands. */
+static double hardly_more_ms(const struct scatter *s)
+{
+	return 4 * s->sd_ms + 4 * s->tail_ms;
+}
+
 /* Skews with room, or just enough; a switch of heads that has nothing to do with the next cylinder. */
 static void skew_all(struct rng *r, struct profile *p)
 {
-	double turn_ms = 60e3 / p->spindle.rpm, room = between(r, 1, 2), next;
+	const struct scatter step = mechanics_seek_scatter(p, 1);
+	double turn_ms = 60e3 / p->spindle.rpm, room = between(r, 1, 2), next = mechanics_seek_ms(p, 1);
 
-	p->seek.head_switch_ms = fmin(0.7 * turn_ms, log_between(r, 0.25, 2.5) * mechanics_seek_ms(p, 1));
-	next = mechanics_slow_step_ms(p);
+	p->seek.head_switch_ms = fmin(0.7 * turn_ms, log_between(r, 0.25, 2.5) * next);
 	for (size_t i = 0; i < p->nzones; i++) {
 		struct profile_zone *z = &p->zones[i];
 
-		z->head_skew = z->cyl_skew = z->band_skew = (double)NAN; /* made for the switch, and the step */
-		if (room > 1.2) {
-			z->cyl_skew = fmin(0.95, next * room / turn_ms);
-			z->head_skew =
-				fmin(0.95, (p->seek.head_switch_ms + 4 * p->seek.head_scatter.sd_ms) * room / turn_ms);
-		}
+		z->cyl_skew = fmin(0.95, (next + hardly_more_ms(&step)) * room / turn_ms);
+		z->head_skew =
+			fmin(0.95, (p->seek.head_switch_ms + hardly_more_ms(&p->seek.head_scatter)) * room / turn_ms);
+		z->band_skew = fmax(z->cyl_skew, z->head_skew);
 	}
 }
 
