@@ -21,12 +21,10 @@
 #define BY_LENGTH_MIN 2 /* of start, middle and end: no zone ends at two of them (a choice) */
 #define STEP_UP \
 	0.20 /* log: more than surfaces of one disk differ by (0.17, physics of heads; published drives up to 0.15) */
-#define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
-#define STEP_UNEVEN                                                                                            \
-	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
-	        volumes) */
-#define SAMPLES_MIN   2 /* one may be an accident */
-#define DEVICE_PLACES 3 /* on either side of another device's begin (a choice) */
+#define STEP_DOWN     0.30 /* log: more than any step between two zones, at the 64 places of a curve */
+#define STEP_UNEVEN   0.10 /* log; of SSDs and cloud volumes, whose runs differ by less by chance (trial) */
+#define SAMPLES_MIN   2    /* one may be an accident */
+#define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	const struct zone_levels *lv;
@@ -168,27 +166,27 @@ static void find_at_once(struct places *s, double least, struct zone_stretches *
 		for (size_t i = a; i <= b; i++)
 			s->is_at_once[i] = true;
 	}
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->is_at_once[i])
-			continue;
-		s->position[kept] = s->position[i];
-		s->y[kept++] = s->y[i];
-	}
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->is_at_once[i]) {
+			s->position[kept] = s->position[i];
+			s->y[kept++] = s->y[i];
+		}
 	s->n = kept;
 }
 
 /* Of some places from one on: a single one may lie across the begin of another device, or in a slow part. */
-static double middle_from(const struct places *s, size_t from)
+static double middle_from(const struct places *s, size_t from, size_t end)
 {
 	double y[DEVICE_PLACES];
+	size_t n = end - from < DEVICE_PLACES ? end - from : DEVICE_PLACES;
 
-	memcpy(y, s->y + from, sizeof(y));
-	return stats_median(y, DEVICE_PLACES);
+	memcpy(y, s->y + from, n * sizeof(*y));
+	return stats_median(y, n);
 }
 
 /*
  * Does another device begin? Then all behind a place is faster than what lies before it, and neither side has a step
- * down as large: what has two ends is a slow part, or a fast one. Before it rates fell, as those of any disk, and
+ * down as large: what has two ends is a slow part, or a fast one. Before it rates fell as much, from zone to zone, and
  * behind it they are not the link's: a full buffer loses revolutions in one zone and in another none.
  */
 static void find_device(const struct zone_layout *l, const struct places *s, double least, struct zone_stretches *ret)
@@ -196,18 +194,19 @@ static void find_device(const struct zone_layout *l, const struct places *s, dou
 	double up = least, down = 0.0;
 	size_t at = 0;
 
-	for (size_t i = DEVICE_PLACES; i + DEVICE_PLACES <= s->n; i++) {
-		double step = middle_from(s, i - DEVICE_PLACES) - middle_from(s, i);
+	for (size_t i = 1; i < s->n; i++) {
+		size_t before = i < DEVICE_PLACES ? i : DEVICE_PLACES;
+		double step = middle_from(s, i - before, i) - middle_from(s, i, s->n);
 
-		down = fmax(down, -step);
-		if (step > up) {
+		down = fmax(down, -step); /* also where few places are before the slow ones, or behind */
+		if (step > up && before == DEVICE_PLACES && i + DEVICE_PLACES <= s->n) {
 			up = step;
 			at = i;
 		}
 	}
 	if (at && !WITHOUT("device") && down < fmax(0.5 * up, STEP_DOWN) &&
-	    middle_from(s, 0) < middle_from(s, at - DEVICE_PLACES) &&
-	    !link_is_near(zone_rate(middle_from(s, at)), l->interface_bytes_per_s))
+	    middle_from(s, at - DEVICE_PLACES, at) - middle_from(s, 0, at) > least &&
+	    !link_is_near(zone_rate(middle_from(s, at, s->n)), l->interface_bytes_per_s))
 		add(ret, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
