@@ -30,7 +30,7 @@ status=$?
 "$PLATTER" surface --write --destroy-data="${dev##*/}" --quiet --state="$work/state" --resume "$dev" 2>"$work/err" &
 pid=$!
 has_written() { [ "$(written)" -gt 5 ]; }
-until_there has_written || bad "nothing is written"
+until_there has_written || bad "nothing is written: $(cat "$work/err")"
 sleep 3
 kill -9 "$pid" || bad "it had ended before it was killed"
 wait "$pid" 2>/dev/null
