@@ -181,10 +181,10 @@ static void find_off(const struct chain *c, double *off)
 		off[l] /= fmax(all, sum + 1.0);
 }
 
-/* Density of a group's readings by the level that they have in common, but for its scale. */
-static void read_group(struct chain *c, size_t k, const double *off, double *ret)
+/* Density of a group's readings by the level that they have in common, but for its scale. each: room for one reading's.
+ */
+static void read_group(struct chain *c, size_t k, const double *off, double *each, double *ret)
 {
-	cleanup_free double *each = xcalloc(c->nlevels, sizeof(*each));
 	double most = -INFINITY;
 	const struct group *g = &c->g[k];
 	lanes *own = c->own + k / PHASES * c->nlevels;
@@ -195,9 +195,12 @@ static void read_group(struct chain *c, size_t k, const double *off, double *ret
 
 		memset(each, 0, c->nlevels * sizeof(*each));
 		for (size_t at = 0; at < c->nlevels; at++) { /* of the reading, where its zone is at l */
-			double z = (c->x[i] - c->x0 - (double)at * c->dx) / sd, noise = scale * exp(-0.5 * z * z);
+			double z = (c->x[i] - c->x0 - (double)at * c->dx) / sd, noise;
 
-			for (size_t l = 0; l < c->nlevels && fabs(z) <= FAR; l++)
+			if (fabs(z) > FAR)
+				continue;
+			noise = scale * exp(-0.5 * z * z);
+			for (size_t l = 0; l < c->nlevels; l++)
 				each[l] += off[at > l ? at - l : l - at] * noise;
 		}
 		for (size_t l = 0; l < c->nlevels; l++)
@@ -270,7 +273,7 @@ static void same_all(struct chain *c)
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 {
 	cleanup_free double *work = xcalloc(n + LEVELS_MAX, sizeof(*work));
-	cleanup_free double *off = NULL;
+	cleanup_free double *off = NULL, *each = NULL;
 	size_t cells, quarters;
 
 	*c = (struct chain){ .v = v, .n = n, .width = end - v[0].from, .apart = APARTS };
@@ -300,9 +303,10 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
 	off = xcalloc(c->nlevels, sizeof(*off));
+	each = xcalloc(c->nlevels, sizeof(*each));
 	find_off(c, off);
 	for (size_t k = 0; k < c->ngroups; k++)
-		read_group(c, k, off, work);
+		read_group(c, k, off, each, work);
 	same_all(c);
 }
 
