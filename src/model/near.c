@@ -48,13 +48,12 @@ static double density(double off, double scale)
 
 /* How the arm's time grows by an order. */
 struct growth {
-	double power, far; /* cylinders: where it is known */
+	double power, all; /* all: the way to where it is known */
 };
 
 static double way_to(const struct growth *g, double cylinders)
 {
-	return cylinders < 0.5 ? -1.0
-	                       : (pow(fmax(cylinders, 1.0), g->power) - 1.0) / (pow(fmax(g->far, 2.0), g->power) - 1.0);
+	return cylinders < 0.5 ? -1.0 : (pow(fmax(cylinders, 1.0), g->power) - 1.0) / g->all;
 }
 
 static size_t by_cylinders(double heads, const struct growth *g, double tracks, struct part *ret)
@@ -89,7 +88,8 @@ static void take_order(struct next *f, size_t order)
 {
 	const double heads = surfaces[order / ARRAY_LEN(powers) / ARRAY_LEN(bands)],
 		     band = bands[order / ARRAY_LEN(powers) % ARRAY_LEN(bands)];
-	const struct growth g = { powers[order % ARRAY_LEN(powers)].power, f->prior->far_tracks / heads };
+	const double power = powers[order % ARRAY_LEN(powers)].power;
+	const struct growth g = { power, pow(fmax(f->prior->far_tracks / heads, 2.0), power) - 1.0 };
 
 	for (size_t i = 0; i < f->pairs->n; i++) {
 		const double tracks = (double)f->pairs->v[i].tracks;
@@ -172,7 +172,8 @@ static void posterior(struct next *f)
 	for (size_t o = 0; o < ORDERS; o++) {
 		before[o] = f->order[o];
 		f->order[o] = -INFINITY;
-		take_order(f, o);
+		if (before[o] > -HARDLY)
+			take_order(f, o);
 		for (size_t j = 0; j < CELLS; j++) {
 			const double time = f->low + ((double)j + 0.5) * f->step,
 				     z = (time - f->prior->fitted) / f->prior->scale;

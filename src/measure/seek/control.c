@@ -169,7 +169,7 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 	 */
 	hidden = STATS_95 * STATS_95 / 2.0 * k->places.period_ns / (double)m;
 	half = fmax(interval_half(stats_batch_means_ci(off, m)),
-	            STATS_95 * hypot(sum.stddev / sqrt((double)m), STATS_95 / 2.0 * k->places.period_ns / (double)m));
+	            hypot(STATS_95 * sum.stddev / sqrt((double)m), hidden));
 	/* Over the whole device a wrong curve is not an error of the mean: what the curve says is wrong of the reads,
 	 * too, and of its mean alike. */
 	if (!is_whole)
