@@ -206,9 +206,6 @@ void geo_add_meanings(struct geo_search *s, const struct geo_shape *read, const 
 
 /* ---- pairs.c: which accesses are made, and where ---- */
 
-/* s->fit: the first tracks as that hypothesis reads them; no zones where it is only counted, or they are far dearer
- * than by another one. */
-void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h);
 /* The stretch and the pairs of the next look. What these will say of the first rival, of the log evidence. */
 double geo_choose_pairs(struct geo_search *s);
 /* Makes them. */

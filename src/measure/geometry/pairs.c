@@ -23,7 +23,9 @@
 
 /* ---- where ---- */
 
-void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h)
+/* s->fit: the first tracks as that hypothesis reads them; no zones where it is only counted, or they are far dearer
+ * than by another one. */
+static void read_first(struct geo_search *s, const struct geo_hypothesis *h)
 {
 	s->fit->n = 0;
 	s->fit->cost = INFINITY;
@@ -333,7 +335,7 @@ static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *
 	for (size_t i = 0; i <= n; i++) {
 		const struct geo_hypothesis *h = i ? rival[i - 1] : &s->h[0];
 
-		geo_read_first(s, h);
+		read_first(s, h);
 		all[m++] = longest(s, true);
 		all[m++] = longest(s, false);
 		all[m++] = border(s, &h->shape);
@@ -365,7 +367,7 @@ double geo_choose_pairs(struct geo_search *s)
 
 	s->npairs = 0;
 	s->most_pairs = s->looks ? MORE_PAIRS : GEO_FIRST_PAIRS;
-	geo_read_first(s, &s->h[0]);
+	read_first(s, &s->h[0]);
 	if (s->looks == 0) {
 		struct stretch z = longest(s, false);
 
