@@ -60,7 +60,7 @@ begin "writing and reading back, on each kind of disk"
 final
 for n in 0 1 2 3 4 5; do
 	D=$(vmdisk $n)
-	platter "0 5" stream --write --verify --size=4M --rate=2MB --buffer=4M --block=64K $(destroy $D) $D
+	platter "0 5 6" stream --write --verify --size=4M --rate=2MB --buffer=4M --block=64K $(destroy $D) $D
 	no_fault
 done
 counted "writing through drivers" "read back as written; --rewrite changes nothing"

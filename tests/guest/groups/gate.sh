@@ -89,7 +89,7 @@ begin "RAID 1 loses a member under the run"
 yes | mdadm --create /dev/md1 --level=1 --metadata=1.2 --raid-devices=2 /dev/ram0 /dev/ram1 >/tmp/md 2>&1 || bad "mdadm: $(cat /tmp/md)"
 D=/dev/md1
 { busy $D; mdadm /dev/md1 --fail /dev/ram0 >/dev/null 2>&1; } &
-platter "0 5" stream --read --time=3s --rate=2MB --buffer=2M --block=64K /dev/md1
+platter "0 5 6" stream --read --time=3s --rate=2MB --buffer=2M --block=64K /dev/md1
 wait
 no_fault
 mdadm --stop /dev/md1 >/dev/null 2>&1

@@ -10,7 +10,7 @@ inside() { echo 0 >$CG/t/cgroup.procs; "$@"; echo 0 >$CG/cgroup.procs; }
 for engine in uring libaio sync; do
 	begin "io.max: no rate above it, engine $engine"
 	echo "$MM rbps=8000000" >$CG/t/io.max
-	inside platter "0 5" stream --read --engine=$engine --time=3s --block=256K --buffer=4M $N
+	inside platter "0 5 6" stream --read --engine=$engine --time=3s --block=256K --buffer=4M $N
 	no_fault
 	at_most rate_bytes_per_s 16e6 # it lets a tenth of a second through at once, and more after a pause of the guest
 	echo "$MM rbps=max" >$CG/t/io.max

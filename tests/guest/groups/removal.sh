@@ -75,7 +75,7 @@ counted "live resize" "growing is harmless; a lost end is short or EIO, never a 
 begin "a disk grows under the run"
 D=$(vmdisk 11)
 { busy $D; qmp_quiet '{"execute":"block_resize","arguments":{"device":"d11","size":134217728}}'; } &
-platter "0 5" stream --read --time=3s --rate=4MB --buffer=4M --block=64K $D
+platter "0 5 6" stream --read --time=3s --rate=4MB --buffer=4M --block=64K $D
 wait
 no_fault
 counted "live resize" "growing is harmless; a lost end is short or EIO, never a rate"
