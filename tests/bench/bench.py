@@ -51,7 +51,7 @@ class Loop:
     def __init__(self, path):
         for _ in range(5):  # other programs take numbers too
             try:
-                self.dev = subprocess.check_output(["losetup", "-f", "--show", "--direct-io=on", path],
+                self.dev = subprocess.check_output(["flock", "/dev/loop-control", "losetup", "-f", "--show", "--direct-io=on", path],
                                                    stderr=subprocess.PIPE, text=True).strip()
                 return
             except subprocess.CalledProcessError as e:

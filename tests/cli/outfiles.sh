@@ -151,9 +151,9 @@ run 2 surface --state=y --mapfile="$dir/y" "$file"
 
 # Below and above the target, to any depth: files of loop devices.
 if [ "$(id -u)" = 0 ] && [ -b /dev/loop0 ] && command -v mkfs.ext4 >/dev/null && truncate -s 32M a.img && mkfs.ext4 -qF a.img &&
-	loop=$(losetup -f --show "$dir/a.img" 2>/dev/null); then
+	loop=$(flock /dev/loop-control losetup -f --show "$dir/a.img" 2>/dev/null); then
 	cleanup "losetup -d $loop"
-	second=$(losetup -f --show "$loop")
+	second=$(flock /dev/loop-control losetup -f --show "$loop")
 	cleanup "losetup -d $second"
 	for option in json state mapfile log; do
 		for target in "$loop" "$second" "$dir/a.img"; do

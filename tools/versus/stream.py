@@ -47,8 +47,8 @@ class Loops:
                 for k in range(self.size // MIB):
                     f.write(k.to_bytes(8, 'little') + block[8:])
                 os.fsync(f.fileno())
-            self.devices.append(subprocess.run(['losetup', '-f', '--show', '--direct-io=on', path], check=True, capture_output=True,
-                                               text=True).stdout.strip())
+            self.devices.append(subprocess.run(['flock', '/dev/loop-control', 'losetup', '-f', '--show', '--direct-io=on', path],
+                                               check=True, capture_output=True, text=True).stdout.strip())
         return self.devices[:n]
 
 
