@@ -273,24 +273,43 @@ static struct value_scale levels_of(const struct plot_data *d, bool is_x)
 	return report_scale(is_x ? d->x.unit : d->y.unit, v, s->n);
 }
 
+/* The values, and their intervals as far as these reach no further out than the values lie apart (of one value: than it
+ * is from 0): the rest is cut at the frame, as it would leave a flat line of the values. */
+static struct range range_of_y(const struct plot_data *d, bool is_log)
+{
+	struct range values = { INFINITY, -INFINITY }, y;
+	double room;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++)
+			if (!is_log || d->series[i].v[k].y > 0.0)
+				widen(&values, d->series[i].v[k].y);
+	room = values.high > values.low ? values.high - values.low : fabs(values.high);
+	y = values;
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			const struct point *p = &d->series[i].v[k];
+
+			if (isfinite(p->low) && isfinite(p->high)) {
+				widen(&y, fmax(p->low, values.low - room));
+				widen(&y, fmin(p->high, values.high + room));
+			}
+		}
+	return y;
+}
+
 void plot_make_axes(struct plot_data *d, const struct result *const *res, size_t n)
 {
-	struct range y = { INFINITY, -INFINITY }, z = y;
+	struct range y, z = { INFINITY, -INFINITY };
 	bool is_log = d->kind == PLOT_HEATMAP && wants_log(d, false);
 
 	make_x_axis(d, res, n);
 	if (d->kind == PLOT_HISTOGRAM && d->nseries > 1)
 		even_bars(d);
 	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++) {
-			const struct point *p = &d->series[i].v[k];
-			const double shown[] = { p->y, p->low, p->high };
-
-			for (size_t m = 0; m < 3; m++)
-				if (!is_log || shown[m] > 0.0)
-					widen(&y, shown[m]);
-			widen(&z, p->z);
-		}
+		for (size_t k = 0; k < d->series[i].n; k++)
+			widen(&z, d->series[i].v[k].z);
+	y = range_of_y(d, is_log);
 	axis_init(&d->y, is_log, y.low, y.high, d->y.unit != UNIT_NONE && d->y.unit != UNIT_RPM,
 	          d->kind == PLOT_HEATMAP);
 	if (isfinite(z.low))

@@ -20,11 +20,9 @@ static struct sim_run run_on(const struct profile *p, const char *words)
 	return run_for(&measure_buffer, p, words);
 }
 
-static void parse(struct profile *p, const char *lines)
+static struct profile with(const char *lines)
 {
-	const char *text = textf(MECHANICS "%s", lines);
-
-	MUST(profile_parse(p, "drawn", text, strlen(text), &err));
+	return profile_of(textf(MECHANICS "%s", lines));
 }
 
 #define SIXTEEN "cache_kb 8192\nsegments 16\n"
@@ -93,11 +91,9 @@ TEST(what_is_written_lies_where_it_was_allowed)
 		                             SIXTEEN "write_cache_kb 0\n" };
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
+		cleanup_profile struct profile p = with(lines[i]);
+		cleanup_run struct sim_run run = run_on(&p, WRITE);
 
-		parse(&p, lines[i]);
-		run = run_on(&p, WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		stays_within(&run, &p);
 	}
@@ -110,8 +106,8 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 
-		parse(&p, k ? "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\nmedia_cache_kb 1048576\n"
-		            : "cache_kb 8192\nsegments 16\nwrite_cache_kb 0\nmedia_cache_kb 1048576\n");
+		p = with(k ? "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\nmedia_cache_kb 1048576\n"
+		           : "cache_kb 8192\nsegments 16\nwrite_cache_kb 0\nmedia_cache_kb 1048576\n");
 		run = run_on(&p, WRITE);
 		if (!k)
 			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.write_cache, 16, "write through");
@@ -123,9 +119,8 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 TEST(without_consent_nothing_is_written)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
-	cleanup_profile struct profile p = { 0 };
+	cleanup_profile struct profile p = with(SIXTEEN);
 
-	parse(&p, SIXTEEN);
 	for (size_t i = 0; i < 3; i++) {
 		cleanup_run struct sim_run run = run_on(&p, words[i]);
 
@@ -164,7 +159,7 @@ TEST(a_rate_that_is_not_known_does_not_say_that_nothing_is_kept)
 	cleanup_run struct sim_run run = { 0 };
 	struct profile_bad bad = { .count = 1, .kind = BAD_READ, .err = -EIO };
 
-	parse(&p, "cache_kb 8192\nsegments 16\ncapacity_lba 4000000\n");
+	p = with("cache_kb 8192\nsegments 16\ncapacity_lba 4000000\n");
 	for (; bad.lba < 4000000; bad.lba += 2048)
 		assert_int_equal(profile_add_bad(&p, &bad), 0);
 	run = run_on(&p, "sda");
@@ -178,9 +173,8 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 	static const char *const names[] = { "segments",        "segment_bytes", "buffer_bytes",
 		                             "sizing",          "reads_ahead",   "read_ahead_bytes",
 		                             "read_ahead_ends", "keeps_before",  "interface_bytes_per_s" };
-	cleanup_profile struct profile p = { 0 };
+	cleanup_profile struct profile p = with(SIXTEEN);
 
-	parse(&p, SIXTEEN);
 	for (int k = 0; k < 2; k++) {
 		cleanup_run struct sim_run run = run_on(&p, "sda");
 		cleanup_result struct result *again = result_new("buffer");
@@ -207,7 +201,7 @@ TEST(a_read_that_waits_for_the_cache_is_reported)
 	struct table *t;
 	size_t row = 0;
 
-	parse(&p, "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\n");
+	p = with("cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\n");
 	run = run_on(&p, WRITE);
 	assert_int_equal(sim_run(&run), 0);
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
@@ -233,7 +227,7 @@ TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_show_no_reading_ahe
 	struct table *t;
 	uint64_t most;
 
-	parse(&p, "cache_kb 8192\nsegments 16\nread_ahead no\n");
+	p = with("cache_kb 8192\nsegments 16\nread_ahead no\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(text_of(run.res, "reads_ahead"), "never");

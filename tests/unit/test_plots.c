@@ -206,6 +206,16 @@ TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
 	assert_true(fabs(area[0] / area[1] - 1.0) < 1e-9);
 }
 
+TEST(an_interval_far_wider_than_the_values_is_cut_at_the_frame)
+{
+	struct point v[] = { { 0, 60, 59, 61, NAN, NAN }, { 1, 100, 1, 9e9, NAN, NAN }, { 2, 80, NAN, NAN, NAN, NAN } };
+	struct series s = { .v = v, .n = 3 };
+	struct plot_data d = { .kind = PLOT_LINE, .series = &s, .nseries = 1 };
+
+	plot_make_axes(&d, NULL, 0);
+	assert_true(d.y.low >= 0.0 && d.y.low <= 20.0 && d.y.high >= 140.0 && d.y.high < 150.0);
+}
+
 static size_t count_of(const char *text, const char *word)
 {
 	size_t n = 0;

@@ -51,16 +51,11 @@ static struct sim_run run_on(const struct profile *p, const char *words)
 	return run_for(&measure_smr, p, words);
 }
 
-static void parse(struct profile *p, const char *text)
-{
-	*p = profile_of(text);
-}
-
 /* On a drawn one, which the caller is done with afterwards. */
 static struct sim_run run_drawn(struct drawn *d, struct profile *p, uint64_t seed, const char *words)
 {
 	draw(d, seed);
-	parse(p, d->text);
+	*p = profile_of(d->text);
 	return run_on(p, words);
 }
 
@@ -117,7 +112,7 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 
 		rng_init(&rng, seed, 0x5374);
 		draw(&d, seed);
-		parse(&p, d.text);
+		p = profile_of(d.text);
 		stall_s = 0.02 * pow(100, rng_double(&rng));
 		path_s = stall_s * 0.001 * pow(100, rng_double(&rng));
 		for (int i = 0; i < 6; i++) {
@@ -163,7 +158,7 @@ TEST(the_way_is_reported_by_what_was_answered_and_within_the_time)
 		cleanup_run struct sim_run run = { 0 };
 
 		draw(&d, 0);
-		parse(&p, d.text);
+		p = profile_of(d.text);
 		if (!is_late)
 			late_by(&p, 3, -EIO, 0);
 		late_by(&p, 1, 0, is_late ? 1 : 0.02);
@@ -188,7 +183,7 @@ TEST(what_cleans_otherwise_is_not_reported_wrong)
 
 		draw(&d, 2);
 		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text), "%s", ways[i]);
-		parse(&p, d.text);
+		p = profile_of(d.text);
 		run = run_on(&p, "--time=100s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(text_of(run.res, "shingled"), i ? "yes" : "undecided");
@@ -272,7 +267,7 @@ TEST(who_writes_to_a_shingled_disk_is_reported)
 	cleanup_profile struct profile p = { 0 };
 
 	draw(&d, 2);
-	parse(&p, d.text);
+	p = profile_of(d.text);
 	for (size_t says = 0; says < 2; says++)
 		for (size_t i = 0; i < 2; i++) {
 			cleanup_run struct sim_run run = run_on(&p, words[i]);
