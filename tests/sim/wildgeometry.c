@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lacks.h"
+#include "measure/shared/heads.h"
 #include "visible.h"
 #include "wildjudge.h"
 
@@ -74,6 +75,49 @@ static void defects(struct judge *j)
 		wrong = j->c->g->arm[0] || !kind ? NULL : lacks_wrong(j->c->g, first, missing, surface, kind);
 		if (wrong && (!certainty || strcmp(certainty, "sure") == 0))
 			lie(j, "defect", "%s at %.0f, %.0f on surface %.0f: %s", kind, first, missing, surface, wrong);
+	}
+}
+
+/* A sector of a row, in the middle of each third of its stretches, that is on another surface than those that were
+ * reported before as that surface, or on one that was reported as another; UINT64_MAX: none is. Where a track lacks
+ * sectors that noise hid the ends are off by these. */
+static uint64_t sector_elsewhere(const struct judge *j, const struct heads_row *row, int64_t of[HEADS_MOST])
+{
+	uint64_t bytes = j->c->p->physical_sector_bytes, length = row->length_bytes / bytes;
+
+	for (uint64_t n = 0; n < row->times; n++)
+		for (uint64_t k = 0; k < 3; k++) {
+			uint64_t sector = (row->first_byte + n * row->every_bytes) / bytes + length * (2 * k + 1) / 6;
+			struct place at;
+
+			geometry_place(j->c->g, sector, &at);
+			for (uint32_t i = 0; i < HEADS_MOST; i++)
+				if ((of[i] == (int64_t)at.surface) != (i == row->surface) && of[row->surface] >= 0)
+					return sector;
+			of[row->surface] = (int64_t)at.surface;
+		}
+	return UINT64_MAX;
+}
+
+static void heads(struct judge *j)
+{
+	int64_t of[HEADS_MOST];
+
+	for (size_t i = 0; i < HEADS_MOST; i++)
+		of[i] = -1;
+	for (struct wild_row row = wild_begin(j->c->doc, "heads"); wild_next(&row);) {
+		double every = wild_at(&row, "every_bytes");
+		const struct heads_row r = { .first_byte = (uint64_t)wild_at(&row, "first_byte"),
+			                     .length_bytes = (uint64_t)wild_at(&row, "length_bytes"),
+			                     .surface = (uint64_t)wild_at(&row, "surface"),
+			                     .times = (uint64_t)wild_at(&row, "times"),
+			                     .every_bytes = isfinite(every) ? (uint64_t)every : 0 };
+
+		uint64_t elsewhere = r.surface < HEADS_MOST ? sector_elsewhere(j, &r, of) : 0;
+
+		if (elsewhere < UINT64_MAX)
+			lie(j, "heads", "%.0f bytes at %.0f are not all on surface %.0f, sector %.0f is not",
+			    (double)r.length_bytes, (double)r.first_byte, (double)r.surface, (double)elsewhere);
 	}
 }
 
@@ -149,5 +193,6 @@ void judge_geometry(struct judge *j)
 {
 	sure_zones(j);
 	defects(j);
+	heads(j);
 	layout(j);
 }
