@@ -101,6 +101,22 @@ static void report_zone(struct teller *l, const struct geo_fit_zone *z, size_t c
 	flush(l);
 }
 
+static bool is_like(const struct geo_order *o, double skew, double other)
+{
+	return isnan(skew) || isnan(other) || geo_order_same(o, skew, other);
+}
+
+/* Which surface a track of this zone is on: not known where turns of heads were not seen. Where neither sizes nor skews
+ * distinguish surfaces one track that was miscounted puts all behind it elsewhere. */
+static bool are_heads_known(const struct geo_map *m, const struct geo_fit_zone *z)
+{
+	bool differ = !is_like(m->o, z->head_skew, z->cylinder_skew) || !is_like(m->o, z->band_skew, z->cylinder_skew);
+
+	for (uint32_t k = 1; k < m->layout->shape.heads; k++)
+		differ = differ || z->size[k] != z->size[0];
+	return differ && !m->layout->is_turning_hidden;
+}
+
 static void head_rows(const struct geo_map *m)
 {
 	const struct geo_shape *shape = &m->layout->shape;
@@ -109,7 +125,7 @@ static void head_rows(const struct geo_map *m)
 
 	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
 	for (size_t i = 0; i < fit->n; i++)
-		if (m->is_sure[i])
+		if (m->is_sure[i] && are_heads_known(m, &fit->zone[i]))
 			report_zone(&l, &fit->zone[i],
 			            shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
 			            (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
@@ -183,21 +199,6 @@ static bool is_noisy(const struct finder *f)
 	return geo_near(f->m->w->g) > GEO_NOISY;
 }
 
-static bool is_like(const struct geo_order *o, double skew, double other)
-{
-	return isnan(skew) || isnan(other) || geo_order_same(o, skew, other);
-}
-
-/* Do neither sizes nor skews distinguish the surfaces of the zone? Then one track that was miscounted puts all
- * behind it elsewhere. */
-static bool are_all_alike(const struct geo_order *o, const struct geo_fit_zone *z, uint32_t heads)
-{
-	for (uint32_t k = 1; k < heads; k++)
-		if (z->size[k] != z->size[0])
-			return false;
-	return is_like(o, z->head_skew, z->cylinder_skew) && is_like(o, z->band_skew, z->cylinder_skew);
-}
-
 /* Are all tracks about this one as their zone has them, over a turn of all surfaces to either side? Where one was
  * counted as two, or two as one, what seems to be missing beside it makes the count right again. */
 static bool is_clean_about(const struct finder *f, const struct geo_fit_zone *z, uint64_t track)
@@ -225,10 +226,9 @@ static void row(struct finder *f, const struct geo_fit_zone *z, uint64_t track, 
                 const char *kind)
 {
 	const struct geo_map *m = f->m;
-	bool is_known = z && !m->layout->is_turning_hidden && !are_all_alike(m->o, z, m->layout->shape.heads);
 	const struct defect_row row = { .first_byte = geo_order_first(m->o, track) * m->w->g->t.block_bytes,
 		                        .missing = missing,
-		                        .surface = is_known ? head : UINT64_MAX,
+		                        .surface = z && are_heads_known(m, z) ? head : UINT64_MAX,
 		                        .kind = kind };
 
 	result_row(f->t, &row);
