@@ -252,7 +252,17 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	}
 }
 
-/* The same band, with one track less: of two odd ones side by side one may be a piece, which a false end cut off. */
+/* Are this track and the one before it two pieces, which a false end cut apart? Together they hold no more than the
+ * track on one side of them. */
+static bool is_second_piece(const struct geo_order *o, size_t i)
+{
+	const struct geo_seg *seg = &o->seg[i];
+
+	return i > 1 && i + 1 < o->n && seg->tracks == 1 && seg[-1].tracks == 1 &&
+	       seg[1].first - seg[-1].first <= (seg[-2].size > seg[1].size ? seg[-2].size : seg[1].size);
+}
+
+/* The same band, with one track less: of two that may be pieces. */
 static void go_with_extra(struct reading *q, const struct way *from)
 {
 	const struct geo_order *o = q->p.o;
@@ -263,7 +273,7 @@ static void go_with_extra(struct reading *q, const struct way *from)
 		struct geo_band b = next_band(q, from, band);
 		struct way w;
 
-		if (!i || o->seg[i].tracks > 1 || !o->seg[i].is_odd || !(o->seg[i - 1].is_odd || o->seg[i + 1].is_odd))
+		if (!is_second_piece(o, i))
 			continue;
 		seen++;
 		b.extra = o->seg[i].track;
