@@ -244,6 +244,16 @@ static void reweight(struct fit *f, int rounds, double misfit, bool finds_scale,
 	}
 }
 
+/* Minus the log-likelihood of an access so far off, whose variance is s: one of a track that was taken for another may
+ * take anything. */
+static double off_cost(double off, double s)
+{
+	double fits = pow(1.0 + off * off / s / HEAVY, -(HEAVY + 1.0) / 2.0);
+	double anything = 1.0 / sqrt(1.0 + CHANGES * CHANGES / s);
+
+	return -log((1.0 - GEO_MISREAD_SHARE) * fits + GEO_MISREAD_SHARE * anything);
+}
+
 static double cost_of(const struct fit *f, double scale, double misfit)
 {
 	double cost = 0.0, changes = 0.0;
@@ -257,7 +267,7 @@ static double cost_of(const struct fit *f, double scale, double misfit)
 		for (size_t k = c->first; k < c->first + c->n; k++) {
 			double s = scale * scale + f->at[k]->error * f->at[k]->error;
 
-			cost += (HEAVY + 1.0) / 2.0 * log1p(f->off[k] * f->off[k] / s / HEAVY);
+			cost += off_cost(f->off[k], s);
 			weight += weight_of(f, k, scale);
 		}
 		if (misfit > 0.0)
