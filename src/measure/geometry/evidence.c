@@ -207,8 +207,7 @@ static void add_seen(struct geo_search *s, struct geo_hypothesis *h, const struc
 			                           .access = s->pair[i].access,
 			                           .error = s->pair[i].error };
 		geo_set_between(&k.seen[k.n], &at[0], &at[1]);
-		/* In a part of a band another layout may have them elsewhere. */
-		k.seen[k.n].is_unplaced = !geo_is_read_so(h) && (at[0].slot == UINT64_MAX || at[1].slot == UINT64_MAX);
+		k.seen[k.n].is_unplaced = geo_is_unplaced(h, &at[0], &at[1]);
 		memcpy(k.place[k.n++], at, sizeof(at));
 	}
 	if (h->shape.heads > 1 && h->shape.band)

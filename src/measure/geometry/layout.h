@@ -185,6 +185,12 @@ struct geo_place {
 
 void geo_set_between(struct geo_access *seen, const struct geo_place *a, const struct geo_place *b);
 
+/* In a part of a band another layout than that of its reading may have them elsewhere. */
+static inline bool geo_is_unplaced(const struct geo_hypothesis *h, const struct geo_place *a, const struct geo_place *b)
+{
+	return !geo_is_read_so(h) && (a->slot == UINT64_MAX || b->slot == UINT64_MAX);
+}
+
 /* ---- meanings.c: what an order of tracks may mean ---- */
 
 /* Where a layout has a slot, counted from the begin of its zone. */

@@ -229,7 +229,8 @@ static void find_reporting(struct sampled *v, size_t n, int k)
 	}
 }
 
-/* Pairs anywhere in the stretch, at distances of which one of the two has something to say. */
+/* Pairs anywhere in the stretch, at distances of which one of the two has something to say, and both know where their
+ * tracks are. */
 static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[2], struct sampled *ret)
 {
 	cleanup_free struct geo_place *place = xcalloc(2 * s->tracks, sizeof(*place));
@@ -251,12 +252,14 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 			continue;
 		v.track = rng_below(rng, s->tracks - v.distance);
 		for (size_t k = 0; k < 2; k++) {
-			uint64_t a = k * s->tracks + v.track, b = a + v.distance;
+			const struct geo_place *a = &place[k * s->tracks + v.track], *b = a + v.distance;
 
-			geo_set_between(&v.of[k], &place[a], &place[b]);
+			v.of[k].is_unplaced = geo_is_unplaced(c[k], a, b);
+			geo_set_between(&v.of[k], a, b);
 			v.access[k] = geo_law_at(&c[k]->law, &v.of[k]);
 		}
-		ret[n++] = v;
+		if (geo_is_evidence(&v.of[0]) && geo_is_evidence(&v.of[1]))
+			ret[n++] = v;
 	}
 	return n;
 }
@@ -324,12 +327,12 @@ static double says_here(struct geo_search *s, const struct geo_hypothesis *const
 }
 
 /* The stretch in which the likeliest layout and its rivals differ most, of the zones that one of them reads and of ends
- * of long bands. What pairs will show there. */
+ * of long bands: the one before where that shows far more than others. What pairs will show there. */
 static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *const *rival, size_t n)
 {
 	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
 	struct stretch all[3 * (GEO_RIVALS + 1)], best = { s->first, s->tracks }, last = best;
-	double most = -1.0;
+	double most = 0.0;
 	size_t m = 0;
 
 	for (size_t i = 0; i <= n; i++) {
@@ -343,11 +346,13 @@ static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *
 	for (size_t i = 0; i < m; i++) {
 		double here;
 
-		if (all[i].tracks == 0 || (all[i].first == last.first && all[i].tracks == last.tracks))
+		if (all[i].tracks == 0)
 			continue;
 		s->first = all[i].first;
 		s->tracks = all[i].tracks;
 		here = says_here(s, rival, n, v);
+		if (all[i].first == last.first && all[i].tracks == last.tracks)
+			here /= GEO_TWICE;
 		if (here <= most)
 			continue;
 		most = here;
@@ -355,7 +360,7 @@ static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *
 	}
 	s->first = best.first;
 	s->tracks = best.tracks;
-	return fmax(0.0, most);
+	return most;
 }
 
 double geo_choose_pairs(struct geo_search *s)
