@@ -153,7 +153,7 @@ static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double ju
 TEST(parts_of_a_track_are_one_also_where_an_answer_was_late)
 {
 	struct geo_item item[24] = { 0 };
-	struct geo_walk w = { .items = item };
+	struct geo_walk w = { .items = item, .is_whole = true };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
 
@@ -178,7 +178,7 @@ TEST(parts_of_a_track_are_of_its_own_surface)
 {
 	static const uint64_t size[HEADS] = { 733, 745, 750, 743 };
 	struct geo_item item[64] = { 0 };
-	struct geo_walk w = { .items = item };
+	struct geo_walk w = { .items = item, .is_whole = true };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
 
@@ -217,7 +217,7 @@ TEST(two_tracks_of_which_one_lacks_some_sectors_are_two)
 
 	for (size_t i = 0; i < ARRAY_LEN(between); i++) {
 		struct geo_item item[24] = { 0 };
-		struct geo_walk w = { .items = item };
+		struct geo_walk w = { .items = item, .is_whole = true };
 		struct geo_order o = { .seg = NULL };
 		struct idle r;
 
@@ -292,7 +292,7 @@ TEST(pieces_of_runs_do_not_shorten_the_first_look)
 		                                 { .tracks = 42, .jump = 0.08 }, { .tracks = 1, .jump = 0.04 } };
 	static struct geo_candidate found[GEO_READINGS];
 	static struct geo_item item[3 * 22 * ARRAY_LEN(pieces)];
-	struct geo_walk w = { .items = item };
+	struct geo_walk w = { .items = item, .is_whole = true };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
 	bool is_found = false;

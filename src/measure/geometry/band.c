@@ -167,9 +167,7 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
 	for (uint64_t n = 1; n <= ahead; n++) {
 		uint64_t next = t + next_of_surface(p, b, k, n);
 
-		if (next >= p->o->tracks) /* a walk that stopped has seen the end of its last track but once */
-			return (n == 1 && p->o->end < p->o->g->sectors) || is_end_between(p, t, size);
-		if (geo_order_at(p->o, next)->size == size)
+		if (next < p->o->tracks && geo_order_at(p->o, next)->size == size)
 			return true;
 	}
 	return is_end_between(p, t, size);

@@ -298,10 +298,12 @@ static void number(struct geo_order *o)
 
 void geo_order_fill(struct geo_order *o, const struct geo_walk *w)
 {
+	size_t known = geo_known_items(w);
+
+	o->end = w->is_whole ? w->g->sectors : known < w->nitems ? w->items[known].first : w->at;
 	o->g = w->g;
 	o->tol = geo_near(w->g);
-	o->end = w->is_whole ? w->g->sectors : w->at;
-	for (size_t i = 0; i < w->nitems; i++) {
+	for (size_t i = 0; i < known; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;
 		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again

@@ -104,6 +104,12 @@ struct geo_walk {
 	unsigned again; /* how often the item there was walked again */
 };
 
+/* Its items that are known: a walk that stopped has seen the end of its last track but once. */
+static inline size_t geo_known_items(const struct geo_walk *w)
+{
+	return w->nitems - (!w->is_whole && w->nitems && w->items[w->nitems - 1].tracks == 1);
+}
+
 #define GEO_LONG_RUN 8 /* tracks of a run that says something by itself */
 
 /* ---- leap.c ---- */

@@ -191,17 +191,16 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 
-/* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was
- * seen to be one; a single one may lack sectors. */
+/* Is the last track that is known none of the last zone? Another begins there perhaps, of which too little was seen to
+ * be one. */
 static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
-	uint64_t tracks = 0;
+	const struct geo_item *last = &w->items[geo_known_items(w) - 1];
 
-	for (size_t i = w->nitems; i-- > 0 && w->items[i].first > z->first; tracks += w->items[i].tracks)
-		for (uint32_t k = 0; k < w->items[i].nruns; k++)
-			if (geo_has_size(z, w->items[i].run[k].per_track))
-				return tracks > 1;
-	return tracks > 1;
+	for (uint32_t k = 0; k < last->nruns; k++)
+		if (geo_has_size(z, last->run[k].per_track))
+			return false;
+	return true;
 }
 
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
