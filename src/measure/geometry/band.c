@@ -405,7 +405,7 @@ static bool is_aside(const struct geo_order *o, size_t i)
 	return behind < o->n && o->seg[before].size == o->seg[behind].size && seg->size < o->seg[behind].size;
 }
 
-static bool is_real_end(const struct geo_order *o, size_t i)
+static bool is_real_end(const struct geo_order *o, size_t i, bool by_skew)
 {
 	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
 	size_t k = i + 1;
@@ -414,12 +414,13 @@ static bool is_real_end(const struct geo_order *o, size_t i)
 		return true;
 	while (k + 1 < o->n && is_aside(o, k))
 		k++;
-	return !is_aside(o, i) && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
+	return !is_aside(o, i) &&
+	       (o->seg[k].size != seg->size || (by_skew && !geo_order_same(o, o->seg[k].jump, seg->jump)));
 }
 
-size_t geo_next_end(const struct geo_order *o, size_t i, uint64_t *ret_end)
+size_t geo_next_end(const struct geo_order *o, size_t i, bool by_skew, uint64_t *ret_end)
 {
-	while (i < o->n && !is_real_end(o, i))
+	while (i < o->n && !is_real_end(o, i, by_skew))
 		i++;
 	*ret_end = i < o->n ? o->seg[i].track + o->seg[i].tracks : o->tracks;
 	return i;
@@ -427,11 +428,15 @@ size_t geo_next_end(const struct geo_order *o, size_t i, uint64_t *ret_end)
 
 size_t geo_order_lengths(const struct geo_order *o, uint64_t *ret, size_t max)
 {
-	uint64_t last = 0, end;
 	size_t n = 0;
 
-	for (size_t i = 0; n < max && (i = geo_next_end(o, i, &end)) < o->n; i++, last = end)
-		ret[n++] = end - last;
+	for (size_t by_skew = 0; by_skew < 2; by_skew++) { /* these may scatter within a band */
+		uint64_t last = 0, end;
+
+		for (size_t i = 0; n < max * (by_skew + 1) / 2 && (i = geo_next_end(o, i, by_skew, &end)) < o->n;
+		     i++, last = end)
+			ret[n++] = end - last;
+	}
 	return n;
 }
 
@@ -441,7 +446,8 @@ size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64
 	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg), from = i;
 	uint64_t end;
 
-	for (size_t seen = 0; seen < GEO_ENDS && (i = geo_next_end(p->o, i, &end)) < p->o->n; seen++, from = ++i) {
+	for (size_t seen = 0; seen < GEO_ENDS && (i = geo_next_end(p->o, i, true, &end)) < p->o->n;
+	     seen++, from = ++i) {
 		p->matched += i + 1 - from + heads;
 		for (; from <= i; from++)
 			left_out += isfinite(step) && p->o->seg[from].tracks == 1 &&

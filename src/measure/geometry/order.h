@@ -192,8 +192,8 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
 
 /* Where equal tracks end for good: the first from i on behind which another size or kind of skew begins, one odd track
  * aside. The last of all is one. Returns o->n where there is none. *ret_end: the track behind. */
-size_t geo_next_end(const struct geo_order *o, size_t i, uint64_t *ret_end);
-/* How many tracks lie between two changes of size or skew, odd tracks aside; the first that many. */
+size_t geo_next_end(const struct geo_order *o, size_t i, bool by_skew, uint64_t *ret_end);
+/* How many tracks lie between two changes of size, and of size or skew, odd tracks aside; the first that many. */
 size_t geo_order_lengths(const struct geo_order *o, uint64_t *ret, size_t max);
 /* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
  * many. */

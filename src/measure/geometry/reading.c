@@ -243,7 +243,7 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	uint64_t end;
 	double ignore;
 
-	for (size_t seen = 0; seen < GEO_ENDS + heads && (i = geo_next_end(o, i, &end)) < o->n; seen++, i++) {
+	for (size_t seen = 0; seen < GEO_ENDS + heads && (i = geo_next_end(o, i, true, &end)) < o->n; seen++, i++) {
 		uint64_t length = (end - from->t + heads - 1) / heads, tail = length * heads - (end - from->t);
 
 		for (; tail <= GEO_HEADS && length <= band; length++, tail += heads)

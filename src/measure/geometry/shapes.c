@@ -30,9 +30,8 @@ struct ranking {
 	struct geo_fit *fit;
 };
 
-/* The most frequent ones of length[0..n), at most `most`, if there are several of it, as ret. How many; length[] is put
- * in order. */
-static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t most, size_t least)
+/* The most frequent ones of length[0..n), at most `most`, as ret. How many; length[] is put in order. */
+static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t most)
 {
 	size_t found = 0;
 
@@ -48,8 +47,6 @@ static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t mo
 				at = i;
 			}
 		}
-		if (often < least)
-			break;
 		ret[found++] = length[at];
 		memmove(length + at, length + at + often, (n - at - often) * sizeof(length[0]));
 		n -= often;
@@ -65,10 +62,10 @@ static size_t guess_bands(struct ranking *s, uint64_t *ret)
 
 	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
 		length[n++] = length[i] + 1;
-	nbest = most_frequent(length, n, best, LENGTHS, 1);
+	nbest = most_frequent(length, n, best, LENGTHS);
 	for (size_t i = 0; i < nbest; i++)
 		for (uint64_t k = 1; k <= GEO_HEADS; k++) {
-			bool is_known = best[i] % k != 0 || best[i] / k < 2;
+			bool is_known = best[i] % k != 0 || best[i] / k < 2 || best[i] > GEO_BAND_MOST;
 
 			for (size_t j = 0; j < m && !is_known; j++)
 				is_known = ret[j] == best[i] / k;
@@ -169,7 +166,7 @@ static uint64_t few_tracks(struct geo_order *o, uint64_t most)
 {
 	uint64_t few = GEO_SOME_TRACKS, runs = 0;
 
-	for (size_t i = 0; runs < FEW_RUNS && (i = geo_next_end(o, i, &few)) < o->n; i++)
+	for (size_t i = 0; runs < FEW_RUNS && (i = geo_next_end(o, i, true, &few)) < o->n; i++)
 		runs++;
 	few = runs < FEW_RUNS ? most : few < GEO_SOME_TRACKS ? GEO_SOME_TRACKS : few;
 	return few < most ? few : most;
