@@ -212,6 +212,9 @@ void geo_add_meanings(struct geo_search *s, const struct geo_shape *read, const 
 
 /* ---- pairs.c: which accesses are made, and where ---- */
 
+#define GEO_BORDER \
+	256 /* tracks about the end of a surface in a zone that is one band: many times what is spare there */
+
 /* The stretch and the pairs of the next look. What these will say of the first rival, of the log evidence. */
 double geo_choose_pairs(struct geo_search *s);
 /* Makes them. */

@@ -12,14 +12,11 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define STRETCH 12000 /* tracks that accesses are tried in, at most */
-#define BORDER                                                                                                      \
-	256 /* tracks on both sides of where a surface ends in a zone that is one band: many times what is spare at \
-	       its end */
-#define SAME       0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
-#define SAMPLED    3000 /* pairs that those are chosen from which distinguish two layouts */
-#define OF_A_KIND  8    /* of them at most, that say the same */
-#define MORE_PAIRS 40   /* of others */
+#define STRETCH    12000 /* tracks that accesses are tried in, at most */
+#define SAME       0.01  /* of their errors: independent ones of twenty accesses are hardly ever so near */
+#define SAMPLED    3000  /* pairs that those are chosen from which distinguish two layouts */
+#define OF_A_KIND  8     /* of them at most, that say the same */
+#define MORE_PAIRS 40    /* of others */
 
 /* ---- where ---- */
 
@@ -63,7 +60,7 @@ static struct stretch longest(struct geo_search *s, bool is_other)
  * what is about there in the longest zone. No tracks: that was not seen. */
 static struct stretch border(struct geo_search *s, const struct geo_shape *shape)
 {
-	uint64_t about = shape->band ? STRETCH / 2 : BORDER, band, end;
+	uint64_t about = shape->band ? STRETCH / 2 : GEO_BORDER, band, end;
 	const struct geo_fit_zone *most;
 
 	if (shape->heads == 1 || (shape->band && shape->band < STRETCH / 2))
@@ -71,7 +68,7 @@ static struct stretch border(struct geo_search *s, const struct geo_shape *shape
 	geo_order_fit(s->o, shape, geo_read_behind(shape, 0), INFINITY, NULL, s->fit);
 	most = geo_longest_zone(s->fit);
 	band = most && shape->band && shape->band < most->cylinders ? shape->band : most ? most->cylinders : 0;
-	if (band < BORDER || most->tracks < band + BORDER)
+	if (band < GEO_BORDER || most->tracks < band + GEO_BORDER)
 		return (struct stretch){ 0, 0 };
 	end = most->track + (band + about < most->tracks ? band + about : most->tracks);
 	about = band > about ? band - about : 0;
@@ -174,8 +171,8 @@ static void add_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 	s->tracks = s->o->tracks < 2ull * GEO_RANK_TRACKS ? s->o->tracks : 2ull * GEO_RANK_TRACKS;
 	most = s->tracks / 2 < GEO_BAND_MOST ? s->tracks / 2 : GEO_BAND_MOST;
 	for (size_t i = 1; i < fit->n && s->npairs < s->most_pairs / 4; i += fit->n / 6 + 1)
-		if (fit->zone[i].track > BORDER)
-			(void)add_pair(s, fit->zone[i].track - 1 - rng_below(rng, BORDER), BORDER);
+		if (fit->zone[i].track > GEO_BORDER)
+			(void)add_pair(s, fit->zone[i].track - 1 - rng_below(rng, GEO_BORDER), GEO_BORDER);
 	for (size_t i = 0; i < 4ul * GEO_PAIRS && s->tracks > 8; i++) {
 		uint64_t distance = (uint64_t)exp(log((double)most) * rng_double(rng)),
 			 track = rng_below(rng, s->tracks - distance);
@@ -183,7 +180,7 @@ static void add_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 
 		for (size_t k = 1; k < fit->n; k++)
 			is_over |= fit->zone[k].track > track && fit->zone[k].track <= track + distance;
-		if (!is_over || distance >= BORDER)
+		if (!is_over || distance >= GEO_BORDER)
 			(void)add_pair(s, track, distance);
 	}
 }
@@ -452,7 +449,7 @@ static size_t choose_far(struct geo_search *s, bool *ret_is_to_end)
 {
 	const double step = pow(3.0, 1.0 / A_THIRD);
 	struct geo_order *o = s->o;
-	double distance = BORDER;
+	double distance = GEO_BORDER;
 	size_t n = 0;
 
 	*ret_is_to_end = false;

@@ -113,17 +113,17 @@ static void read_as_likeliest(struct geo_search *s)
 }
 
 /* Does one surface explain sizes and skews about as well, so that they do not show where bands end? Which lengths were
- * tried is chance then. */
-static bool are_bands_unseen(struct geo_search *s)
+ * tried is chance then. s->fit: as the likeliest has it. */
+static bool are_bands_unseen(const struct geo_search *s)
 {
 	static const struct geo_shape one = { .heads = 1, .band = 1 };
 	const struct geo_shape *best = &s->h[0].shape;
+	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
 
 	if (best->heads == 1 || best->band == 1)
 		return false;
-	read_as_likeliest(s);
-	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + GEO_SPEAKS, NULL, s->fit);
-	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + GEO_SPEAKS, NULL, fit);
+	return isfinite(fit->cost) || geo_has_thought_enough(s->g);
 }
 
 /* One after the other, are tracks those of several surfaces by their sizes? Those of one hold less and less inwards. */
@@ -183,18 +183,13 @@ static struct common common_of(const struct geo_search *s)
 		                turning - s->h[0].cost };
 }
 
-/* Does the likeliest layout explain so little of the sequence that a false one does as much? */
-static bool is_unordered(struct geo_search *s)
-{
-	read_as_likeliest(s);
-	return s->fit->cost > ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
-}
-
-/* So much less likely others must be. Where the sequence is in no order, bands are never sure, as stripes of several
- * arms are such, too; of heads in turn each access shows the layout, wherever it was made. */
+/* So much less likely others must be. Where the likeliest layout explains so little of the sequence that a false one
+ * does as much, bands are never sure, as stripes of several arms are such, too; of heads in turn each access shows the
+ * layout, wherever it was made. s->fit: as the likeliest has it. */
 static double sure_of(struct geo_search *s)
 {
-	if (!is_unordered(s))
+	read_as_likeliest(s);
+	if (s->fit->cost <= ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS))
 		return SURE;
 	return s->h[0].shape.band == 1 ? 4.0 * SURE : (double)INFINITY; /* what is true may be none of the hypotheses */
 }
@@ -206,8 +201,8 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	const struct geo_shape *shape = &best->shape;
 	bool is_one = shape->heads == 1;
 	struct common c = common_of(s);
-	bool unseen = are_bands_unseen(s), unordered = is_unordered(s), likely = unordered || c.surfaces <= SURE;
-	double least = unordered ? sure_of(s) : is_one ? LIKELY_ONE : LIKELY;
+	double sure = sure_of(s), least = sure > SURE ? sure : is_one ? LIKELY_ONE : LIKELY;
+	bool unseen = are_bands_unseen(s), likely = sure > SURE || c.surfaces <= SURE;
 
 	if (!geo_fits(s, best)) {
 		say_unknown(s, both, "no known layout fits the access times");
@@ -215,8 +210,6 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, both, "sizes and accesses do not show whether tracks in a row are of one surface");
 	} else if (!is_one && shape->band != 1 && !comes_again(s, best)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
-	} else if (unseen && shape->band <= GEO_HEADS) {
-		say_unknown(s, both, "neither sizes nor skews show where a band ends");
 	} else if (c.surfaces <= least || (likely && !geo_fits_closely(s, best))) {
 		say_unknown(s, both, "several layouts fit sizes, skews and access times");
 	} else if ((c.layout <= LIKELY && !is_one) || unseen) {
@@ -245,14 +238,16 @@ static void add_ways(struct geo_search *s, struct geo_hypothesis h)
 	}
 }
 
-/* Accesses over as many tracks as that layout has surfaces are short, too, where two surfaces have bands that long. */
+/* Two surfaces that hold as much, in bands whose ends no skew shows: of any length, one as likely as another, up to
+ * that at which accesses to the end of the disk begin (pairs.c). */
 static void add_two(struct geo_search *s, struct geo_hypothesis h)
 {
-	h.shape = (struct geo_shape){ .heads = 2, .band = h.shape.heads };
-	for (int way = 0; way < 2 && h.shape.band >= GEO_BAND_LEAST; way++) {
-		h.shape.is_serpentine = way;
-		geo_add(s, &h);
-	}
+	h.prior += log(GEO_BORDER - GEO_BAND_LEAST + 1);
+	for (h.shape.band = GEO_BAND_LEAST; h.shape.band <= GEO_BORDER; h.shape.band++)
+		for (int way = 0; way < 2; way++) {
+			h.shape.is_serpentine = way;
+			geo_add(s, &h);
+		}
 }
 
 /* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
@@ -274,7 +269,7 @@ static void add_plain(struct geo_search *s, struct geo_shape one, double least, 
 		if (h.shape.heads > 1 && isfinite(s->fit->cost))
 			h.prior += geo_chance(s->o, s->fit, &one, &h.shape);
 		add_ways(s, h);
-		if (h.read.heads)
+		if (h.read.heads && h.shape.heads == 2)
 			add_two(s, h);
 		if (h.read.heads && h.shape.heads > 1) {
 			h.read = (struct geo_shape){ .heads = 0 };
