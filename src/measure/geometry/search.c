@@ -70,8 +70,8 @@ static void say_unknown(struct geo_search *s, const char *what, const char *why)
 
 /* Does a zone go on with a second band, at least half of the first surface's part of it that says something? That band
  * may end with the zone. What is in front of the first band that begins in it says nothing, where it was read
- * otherwise. Where heads alternate the surface comes first again that was last, which says nothing with all beside it
- * that hold as much. Where a zone is one band: is there another one that is about as long? */
+ * otherwise. Where heads alternate the surface comes first again that was last, which says nothing. Where a zone is one
+ * band: are there others that are about as long? */
 static bool comes_again(const struct geo_search *s, const struct geo_hypothesis *h)
 {
 	const struct geo_shape *shape = &h->shape;
@@ -85,21 +85,14 @@ static bool comes_again(const struct geo_search *s, const struct geo_hypothesis 
 		const struct geo_fit_zone *z = &fit->zone[i];
 		uint64_t band = shape->heads * shape->band, begin = geo_begin_of(s->o, z, h) % band;
 		uint64_t second = z->cylinders - shape->band;
-		uint32_t heads = shape->heads, first = 0, last = 0;
 
-		while (first < heads && z->size[first] == z->size[0])
-			first++;
-		while (last < heads && z->size[heads - 1 - last] == z->size[heads - 1])
-			last++;
-		last = first > last ? first : last;
 		if (!(geo_is_read_so(h) || geo_is_counted(h)) || z->cylinders < shape->band + GEO_LONG_RUN ||
 		    second > shape->band)
 			second = shape->band;
-		if (z->tracks >=
-		    (begin ? band - begin : 0) + band + (shape->is_alternate ? last : 0) * second + second / 2)
+		if (z->tracks >= (begin ? band - begin : 0) + band + (shape->is_alternate ? second : 0) + second / 2)
 			return true;
 	}
-	return !shape->band && as_long > 1;
+	return !shape->band && as_long >= GEO_FEW;
 }
 
 /* Also where accesses have shown that a reading counts tracks wrongly, what the layout explains is seen in its order.

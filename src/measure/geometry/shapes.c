@@ -293,19 +293,23 @@ void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l)
 	struct geo_shape longer = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
 
-	if (l->shape.heads == 1 || l->shape.band || !(longer.band = geo_band_behind(l->fit)))
+	if (l->shape.heads == 1 || l->shape.band)
+		return;
+	longer.band = geo_band_behind(l->fit);
+	if (longer.band == 0 && o->end == g->sectors)
 		return;
 	fit = xcalloc(1, sizeof(*fit));
-	geo_order_fit_whole(o, &longer, fit);
-	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
+	if (longer.band)
+		geo_order_fit_whole(o, &longer, fit);
+	if (fit->n && fit->cost <= l->fit->cost) {
 		l->shape = longer;
 		*l->fit = *fit;
 		geo_report_layout(g->ses->res, &l->shape);
 		return;
 	}
-	l->is_reported = false;
+	l->is_reported = longer.band == 0; /* the zones that were read are as they are */
 	result_figure_text(g->ses->res, "layout", "layout", NULL);
-	result_notice(
-		g->ses->res, "layout-unknown",
-		"The layout cannot be determined: zones are longer than one band, and where bands end is not clear.");
+	result_notice(g->ses->res, "layout-unknown", "The layout cannot be determined: %s.",
+	              longer.band ? "zones are longer than one band, and where bands end is not clear"
+	                          : "no zone that was read is longer than one band, but others may be");
 }
