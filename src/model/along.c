@@ -11,7 +11,8 @@
 #include "model/chain.h"
 #include "stats/stats.h"
 
-#define DRAWS 200
+#define DRAWS      200
+#define STEP_LEAST 2e-3 /* of a track of 500 sectors one more or less: a smaller step is not looked for */
 #define ROUGH                                                                                                     \
 	-5.0 /* log of the odds of rates that rise as well as fall, from which on surfaces may last from place to \
 	         place (trial: drives whose surfaces differ) */
@@ -64,7 +65,7 @@ static void weigh_all(struct chain *c, struct weighed *w, size_t lasts)
 		for (size_t t = 0; t < (a ? lasts : 1); t++)
 			weigh(c, w, ZONES / 2, 0, a, t);
 	best = best_of(w);
-	for (size_t z = 0; z < ZONES; z++)
+	for (size_t z = 0; z < ZONES; z += 2) /* those beside the best follow */
 		weigh(c, w, z, SHAPES / 2, best.apart, best.lasts);
 	best = best_of(w);
 	for (size_t z = best.zones - (best.zones > 0); z < ZONES && z <= best.zones + 1; z++)

@@ -31,10 +31,10 @@
 #define CLONES
 #endif
 
-const double zones_of[ZONES] = { 1, 2, 3, 4, 6, 9, 13, 19, 28, 41 };
+const double zones_of[ZONES] = { 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42 };
 const double apart_of[APARTS] = { 0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064 };
 const double lasts_of[LASTS] = { 0, 0.5, 0.75, 0.9 };
-static const size_t shape_of[SHAPES] = { 1, 4, 12 };
+static const size_t shape_of[SHAPES] = { 1, 4, 12, 40 };
 
 /* ---- the grid ---- */
 
@@ -95,21 +95,15 @@ static inline void smooth(const lanes *in, size_t n, float keep, size_t times, l
 	}
 }
 
-static double step_mean(const struct chain *c, const struct hypothesis *h)
-{
-	return fmax(c->fall / zones_of[h->zones] - STEP_LEAST, 0.5 * STEP_LEAST);
-}
-
-/* in -> out: each moved down by a step of a gamma law. */
+/* in -> out: each moved down by a step of a gamma law: where sizes differ by surface in each zone, to almost nothing.
+ */
 CLONES static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
 {
-	size_t shape = shape_of[h->shape], least = (size_t)fmin(ceil(STEP_LEAST / c->dx), (double)c->nlevels);
-	double a = step_mean(c, h) / (double)shape / c->dx;
+	size_t shape = shape_of[h->shape];
+	double a = c->fall / zones_of[h->zones] / (double)shape / c->dx;
 
-	memset(out, 0, least * sizeof(*out));
 	for (size_t k = 0; k < shape; k += 4)
-		smooth(k ? out + least : in, c->nlevels - least, (float)(a / (1.0 + a)), shape == 1 ? 1 : 4,
-		       out + least);
+		smooth(k ? out : in, c->nlevels, (float)(a / (1.0 + a)), shape == 1 ? 1 : 4, out);
 }
 
 /* Which phase follows which, across this number of edges. */

@@ -13,7 +13,6 @@
 #include "model/reading.h"
 
 /* Priors. "Published": zone tables of seven drives of the 1990s and of one of 300 GB, and data sheets. */
-#define STEP_LEAST 2e-3 /* of a track of 500 sectors one more or less */
 #define PHASES     4    /* of a zone: widths by Erlang's law, deviation a half of the mean (published: 0.3 to 0.6) */
 #define STRAY      0.02 /* readings, and places, that nothing here fits, as where an edge lies in one: ignorance */
 #define STRAY_WIDE 0.3  /* ... anywhere up to what surfaces differ by, both ways (published: up to 0.15) */
@@ -23,8 +22,8 @@
 
 /* Hypotheses, all alike: zones of the disk (published: 1 to 30); how regular steps are (shape of their gamma law); how
  * far places of one zone lie apart, relative; how likely one lies on the surfaces of the one before. */
-#define ZONES  10
-#define SHAPES 3
+#define ZONES  17
+#define SHAPES 4
 #define APARTS 9
 #define LASTS  4
 extern const double zones_of[ZONES], apart_of[APARTS], lasts_of[LASTS];

@@ -39,7 +39,7 @@ static struct disk any_disk(struct rng *rng)
 		d.begin[d.n] = at;
 		d.y[d.n] = 2.0 - log(rate);
 		at += erlang(rng, 4, END / mean);
-		rate -= 2e-3 + erlang(rng, shape, 0.5 / mean);
+		rate -= erlang(rng, shape, 0.5 / mean);
 	}
 	return d;
 }
