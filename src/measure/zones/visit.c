@@ -205,16 +205,20 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       (!v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)));
 }
 
-/* The bytes of sample i once more, in requests of that size. */
+/* Sample i once more, in requests of that size, from another sector on: where a stream begins may decide its losses. */
 static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, uint32_t bytes, struct err *err)
 {
+	const struct zone_sample *s = &t->samples.v[i];
+	double at = (double)s->first_bytes, part = ((double)s->end_bytes - at) / ZONE_PARTS;
+	double back = fmin(zone_rev_ns(&t->layout) / s->ns_per_byte, part) * fmod(M_SQRT2 * (double)t->samples.n, 1.0);
 	struct zone_sample how = { .position = ZONE_NONE,
 		                   .kind = SAMPLE_CHECK,
 		                   .check_of = i,
-		                   .first_bytes = t->samples.v[i].first_bytes,
-		                   .end_bytes = t->samples.v[i].end_bytes,
+		                   .end_bytes = s->end_bytes,
 		                   .request_bytes = bytes };
 
+	how.first_bytes = (uint64_t)(at - (double)t->layout.first_bytes < back ? at + back : at - back);
+	how.first_bytes -= how.first_bytes % t->layout.align_bytes;
 	return zone_sample_take(run, t, &how, NULL, err);
 }
 
