@@ -187,9 +187,9 @@ static double middle_from(const struct places *s, size_t from, size_t end)
 /*
  * Does another device begin? Then all behind a place is faster than what lies before it, and neither side has a step
  * down as large: what has two ends is a slow part, or a fast one. Before it rates fell as much, from zone to zone, and
- * behind it they are not the link's: a full buffer loses revolutions in one zone and in another none.
+ * behind it they fall again: a full buffer loses revolutions in one zone and in another none, to the end.
  */
-static void find_device(const struct zone_layout *l, const struct places *s, double least, struct zone_stretches *ret)
+static void find_device(const struct places *s, double least, struct zone_stretches *ret)
 {
 	double up = least, down = 0.0;
 	size_t at = 0;
@@ -206,7 +206,7 @@ static void find_device(const struct zone_layout *l, const struct places *s, dou
 	}
 	if (at && !WITHOUT("device") && down < fmax(0.5 * up, STEP_DOWN) &&
 	    middle_from(s, at - DEVICE_PLACES, at) - middle_from(s, 0, at) > least &&
-	    !link_is_near(zone_rate(middle_from(s, at, s->n)), l->interface_bytes_per_s))
+	    middle_from(s, s->n - DEVICE_PLACES, s->n) - middle_from(s, at, s->n) > 1.0 - ZONE_FALL_LEAST)
 		add(ret, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
@@ -261,7 +261,7 @@ void zone_stretches_find(const struct zone_layout *l, const struct zone_levels *
 		find_uneven(&s, ret);
 	} else if (s.n >= ZONE_BESIDE) {
 		find_at_once(&s, least, ret);
-		find_device(l, &s, least, ret);
+		find_device(&s, least, ret);
 	}
 	places_done(&s);
 }
