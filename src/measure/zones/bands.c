@@ -22,8 +22,7 @@
 #define LOST_PART \
 	0.5 /* of a sample's time, lost in revolutions: more is its level (losses.c), and says nothing of density */
 
-#define FRONT_WIDE 3.0 /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
-#define FRONT_MOST 0.9 /* ... of two zones one is so much of the disk as seldom */
+#define FRONT_WIDE 2.0 /* of (n + 1/2) zones: the first is so wide once in 24, by Erlang's law of chain.h */
 
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
@@ -50,8 +49,7 @@ static bool is_left_out(const struct zone_slows *slows, const struct zone_stretc
 
 /*
  * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends
- * lies in it in part. A single one that an edge between zones was
- * looked for by may meet a bad track.
+ * lies in it in part. A single one that an edge between zones was looked for by may meet a bad track.
  */
 static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l)
 {
@@ -149,8 +147,7 @@ static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 
 	if (b->n == 1)
 		return !link_is_far(rate, l->interface_bytes_per_s) || b->least_step > 1.0 - ZONE_FALL_LEAST;
-	return link_is_near(rate, l->interface_bytes_per_s) ||
-	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
+	return link_is_near(rate, l->interface_bytes_per_s) || first > FRONT_WIDE / ((double)b->n + 0.5) * all;
 }
 
 void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_slows *slows,
