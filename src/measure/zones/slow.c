@@ -20,10 +20,8 @@
 #include "measure/zones/analysis.h"
 #include "model/lossy.h"
 
-#define WAITS_SLOW 0.03 /* more than the usual: what is looked for; 3 % of the rate */
-#define LOST_LEAST                                                                                                     \
-	5.0 /* waits, or revolutions without any, at different bytes: fewer are spare tracks in it (trial: wild disks) \
-	     */
+#define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
+#define LOST_LEAST  5.0  /* waits, or revolutions without any, at different bytes: fewer are spare tracks (trial) */
 #define LEAST_SHARE 0.07 /* of its time that a region loses: less is not reported (a choice) */
 #define BORDER_REVS 80.0 /* that give the level beside a border: to 0.2 % where a track scatters by 2 % */
 #define STEP_PART   0.5  /* of what it loses, that it is slower than what lies beside it: the larger half */
@@ -88,7 +86,6 @@ static struct lossy_at lost_again(const struct zone_sample *s, const struct zone
                                   struct lossy_at by_waits, double rev_ns)
 {
 	double healthy = at->revs * rev_ns / of->moved_bytes, turns = s->moved_bytes / ZONE_PARTS / rev_ns;
-	bool is_larger = s->request_bytes > of->request_bytes;
 	struct lossy_at ret = { 0 };
 	size_t seen = 0;
 
@@ -99,10 +96,12 @@ static struct lossy_at lost_again(const struct zone_sample *s, const struct zone
 		ret.lost += (s->part_ns_per_byte[i] - healthy) * turns;
 		seen++;
 	}
-	if (!is_larger && seen == ZONE_PARTS)
-		return by_waits;
-	ret.lost = fmax(is_larger ? ret.lost : fmin(ret.lost, by_waits.lost), 0.0);
-	if (is_larger && of->elapsed_ns > at->revs * rev_ns) /* in waits of as many revolutions as at first */
+	ret.lost = fmax(ret.lost, 0.0);
+	if (s->request_bytes <= of->request_bytes) {
+		ret.lost = fmin(ret.lost, by_waits.lost);
+		return seen == ZONE_PARTS ? by_waits : ret;
+	}
+	if (of->elapsed_ns > at->revs * rev_ns) /* in waits of as many revolutions as at first */
 		ret.lost *= at->lost * rev_ns / (of->elapsed_ns - at->revs * rev_ns);
 	return ret;
 }
