@@ -12,10 +12,10 @@
 
 #define PIECE_BYTES (120u << 10)
 
-#define SEEDS  30
+#define SEEDS  20
 #define FASTER 1.03 /* than in requests that are cut; of the places' intervals few are wider */
 #define FASTER_MIN \
-	5 /* of the drives: so many of these thirty lose revolutions to small pieces; others wait for the link */
+	4 /* of the drives: so many of these twenty lose revolutions to small pieces; others wait for the link */
 #define SLOWER_MOST 0.01 /* requests of 1 MiB and of 960 KiB: what each costs differs by as much */
 
 /* The mean of a drawn drive behind such a bridge, and how large a request was. */

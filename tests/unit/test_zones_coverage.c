@@ -67,7 +67,7 @@ TEST(the_intervals_hold_the_truth_on_the_profiles)
 	const size_t n = sizeof(names) / sizeof(names[0]);
 	struct tallies all = { 0 };
 
-	for (size_t k = 0; k < runs(150); k++) {
+	for (size_t k = 0; k < runs(100); k++) {
 		struct sim_run run;
 		PROFILE(p, names[k % n]);
 
@@ -111,7 +111,7 @@ TEST(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_re
 	struct tallies all = { 0 };
 	size_t nfalse = 0;
 
-	for (uint64_t seed = 1; seed <= runs(100); seed++) {
+	for (uint64_t seed = 1; seed <= runs(80); seed++) {
 		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 

@@ -205,7 +205,7 @@ TEST(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one
 			                               .retry_per_gb = is_noisy ? 0.3 : 0 };
 		struct edges edges = { 0 };
 
-		for (uint64_t seed = 1; seed <= runs(40); seed++) {
+		for (uint64_t seed = 1; seed <= runs(30); seed++) {
 			cleanup_profile struct profile p = { 0 };
 			struct sim_run run;
 
@@ -216,7 +216,7 @@ TEST(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one
 			}
 		}
 		print_edges(&edges, is_noisy ? "random disks, with noise" : "random disks, equal surfaces");
-		assert_true(edges.n > runs(40));
+		assert_true(edges.n > runs(30));
 		assert_true(is_noisy || 2 * edges.resolvable > edges.n);
 		assert_true(edges.resolvable - edges.resolved <= 1 + edges.resolvable / 1000); /* by chance */
 	}

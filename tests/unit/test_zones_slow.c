@@ -125,7 +125,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 {
 	struct counts c = { 0 };
 
-	for (uint64_t seed = 1; seed <= runs(60); seed++) {
+	for (uint64_t seed = 1; seed <= runs(40); seed++) {
 		const struct profile_limits limits = { .max_bytes = 100000000000u,
 			                               .jitter_us = JITTER_US,
 			                               .retry_per_gb = RETRY_PER_GB,
@@ -136,7 +136,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 		if (random_disk(&p, seed, &limits))
 			count_regions(&p, seed, &c);
 	}
-	check_counts(&c, "disks of up to 100 GB", 1); /* none of 93 with these seeds */
+	check_counts(&c, "disks of up to 100 GB", 1); /* none of 64 with these seeds */
 }
 
 /* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */
@@ -179,7 +179,7 @@ TEST(a_region_of_exactly_one_sample_is_told)
 		                             "seagate-cheetah-15k7", "modern-4tb" };
 	size_t n = 0, found = 0, false_ones = 0;
 
-	for (size_t k = 0; k < runs(20); k++) {
+	for (size_t k = 0; k < runs(10); k++) {
 		struct truth_region region;
 		struct sim_run run;
 		PROFILE(p, names[k % 5]);
