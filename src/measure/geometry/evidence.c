@@ -17,14 +17,9 @@
 	      layout is true */
 #define THOUGHT_EACH 200 /* steps of a law for each access, */
 
-bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
+bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h, size_t times)
 {
-	return s->nmade && FITS * h->off <= s->nmade;
-}
-
-bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h)
-{
-	return s->nmade && 2 * FITS * h->off <= s->nmade;
+	return s->nmade && times * FITS * h->off <= s->nmade;
 }
 
 /* ---- where tracks are under a hypothesis ---- */
@@ -286,7 +281,7 @@ static void find_laws(struct geo_search *s)
 		if (i != best)
 			s->h[i].law = geo_law_from(s->h[i].seen, s->nmade, &s->h[best].law, &s->h[i].law);
 		s->h[i].off = count_off(s, &s->h[i]);
-		if (geo_fits(s, &s->h[i]))
+		if (geo_fits(s, &s->h[i], 1))
 			scale = fmin(scale, s->h[i].law.scale);
 	}
 	scale = isfinite(scale) ? scale : s->h[best].law.scale;

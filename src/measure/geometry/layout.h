@@ -229,9 +229,8 @@ int geo_look_far(struct geo_search *s, struct err *err);
 bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, struct geo_place *ret);
 /* Adds those of this look to all before, and ranks the hypotheses. */
 void geo_weigh(struct geo_search *s);
-/* Do nearly all accesses fit it; all but a few late ones? */
-bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h);
-bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h);
+/* Do nearly all accesses fit it? times: by that factor fewer may be off, where these are late ones. */
+bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h, size_t times);
 
 /* ---- search.c ---- */
 

@@ -101,34 +101,50 @@ static void report_zone(struct teller *l, const struct geo_fit_zone *z, size_t c
 	flush(l);
 }
 
-static bool is_like(const struct geo_order *o, double skew, double other)
+/* Do sizes or skews of the zone distinguish its surfaces? Else one track that was miscounted puts all behind it
+ * elsewhere. */
+static bool do_heads_differ(const struct geo_map *m, const struct geo_fit_zone *z)
 {
-	return isnan(skew) || isnan(other) || geo_order_same(o, skew, other);
-}
-
-/* Which surface a track of this zone is on: not known where turns of heads were not seen. Where neither sizes nor skews
- * distinguish surfaces one track that was miscounted puts all behind it elsewhere. */
-static bool are_heads_known(const struct geo_map *m, const struct geo_fit_zone *z)
-{
-	bool differ = !is_like(m->o, z->head_skew, z->cylinder_skew) || !is_like(m->o, z->band_skew, z->cylinder_skew);
+	bool differ = geo_apart(z->head_skew, z->cylinder_skew) >= m->o->tol ||
+	              geo_apart(z->band_skew, z->cylinder_skew) >= m->o->tol;
 
 	for (uint32_t k = 1; k < m->layout->shape.heads; k++)
 		differ = differ || z->size[k] != z->size[0];
-	return differ && !m->layout->is_turning_hidden;
+	return differ;
+}
+
+/* Noise makes ends of tracks be where they are not. */
+static bool is_noisy(const struct geo_map *m)
+{
+	return geo_near(m->w->g) > GEO_NOISY;
+}
+
+/* Where turns of heads were not seen every second band may go through them backwards. */
+static void hide_turns(const struct geo_map *m, const struct geo_fit_zone *z, uint32_t *head)
+{
+	const struct geo_shape *shape = &m->layout->shape;
+
+	for (uint64_t t = z->track; t < z->track + z->tracks && m->layout->is_turning_hidden && shape->band; t++)
+		if ((m->cylinder[t] - z->cylinder) / shape->band % 2)
+			head[t] = NOWHERE;
 }
 
 static void head_rows(const struct geo_map *m)
 {
 	const struct geo_shape *shape = &m->layout->shape;
 	const struct geo_fit *fit = m->layout->fit;
-	struct teller l = { .o = m->o, .head = m->head, .sector_bytes = m->w->g->t.block_bytes };
+	cleanup_free uint32_t *head = xcalloc(m->o->tracks, sizeof(*head));
+	struct teller l = { .o = m->o, .head = head, .sector_bytes = m->w->g->t.block_bytes };
+	size_t cycle = shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads + m->layout->is_turning_hidden;
 
+	memcpy(head, m->head, m->o->tracks * sizeof(*head));
 	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
-	for (size_t i = 0; i < fit->n; i++)
-		if (m->is_sure[i] && are_heads_known(m, &fit->zone[i]))
-			report_zone(&l, &fit->zone[i],
-			            shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
-			            (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
+	for (size_t i = 0; i < fit->n; i++) {
+		if (!m->is_sure[i] || (is_noisy(m) && !do_heads_differ(m, &fit->zone[i])))
+			continue;
+		hide_turns(m, &fit->zone[i], head);
+		report_zone(&l, &fit->zone[i], cycle, (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
+	}
 }
 
 /* Reads the sequence once more, now for where each track lies. */
@@ -139,6 +155,7 @@ static void fill(struct geo_map *m)
 	struct geo_labels labels = { .n = m->o->tracks, .most = reported->left_out };
 
 	labels.head = m->head = xcalloc(m->o->tracks, sizeof(*m->head));
+	labels.cylinder = m->cylinder = xcalloc(m->o->tracks, sizeof(*m->cylinder));
 	labels.hole = m->hole = xcalloc(reported->left_out + 1, sizeof(*m->hole));
 	m->is_sure = xcalloc(reported->n, sizeof(*m->is_sure));
 	memset(m->head, 0xff, m->o->tracks * sizeof(*m->head));
@@ -193,12 +210,6 @@ static const struct geo_fit_zone *zone_of(struct finder *f, uint64_t track)
 	return fit && fit->n && f->m->is_sure[f->zone] ? &fit->zone[f->zone] : NULL;
 }
 
-/* Else ends of tracks are where they were found. */
-static bool is_noisy(const struct finder *f)
-{
-	return geo_near(f->m->w->g) > GEO_NOISY;
-}
-
 /* Are all tracks about this one as their zone has them, over a turn of all surfaces to either side? Where one was
  * counted as two, or two as one, what seems to be missing beside it makes the count right again. */
 static bool is_clean_about(const struct finder *f, const struct geo_fit_zone *z, uint64_t track)
@@ -226,9 +237,10 @@ static void row(struct finder *f, const struct geo_fit_zone *z, uint64_t track, 
                 const char *kind)
 {
 	const struct geo_map *m = f->m;
+	bool is_known = z && !m->layout->is_turning_hidden && do_heads_differ(m, z);
 	const struct defect_row row = { .first_byte = geo_order_first(m->o, track) * m->w->g->t.block_bytes,
 		                        .missing = missing,
-		                        .surface = z && are_heads_known(m, z) ? head : UINT64_MAX,
+		                        .surface = is_known ? head : UINT64_MAX,
 		                        .kind = kind };
 
 	result_row(f->t, &row);
@@ -259,7 +271,7 @@ static void report_holes(struct finder *f, uint64_t track)
 		const struct geo_fit_zone *z = &m->layout->fit->zone[hole->zone];
 		uint64_t size = z->size[hole->head];
 
-		if (is_noisy(f) || !m->is_sure[hole->zone] || !size || is_at_edge(m, hole) ||
+		if (is_noisy(f->m) || !m->is_sure[hole->zone] || !size || is_at_edge(m, hole) ||
 		    !is_clean_about(f, z, hole->track))
 			continue;
 		row(f, z, hole->track, size, hole->head, "track");
@@ -277,7 +289,7 @@ static uint64_t expected(struct finder *f, size_t i)
 	uint64_t counted = seg->has_gap && !seg->is_odd ? seg->size : 0, size;
 
 	if (!z)
-		return is_noisy(f) ? 0 : counted;
+		return is_noisy(f->m) ? 0 : counted;
 	size = z->size[f->m->head[seg->track]];
 	return (counted && counted != size) || geo_has_size(z, held(f->m->o, seg->track)) ||
 	                       !is_clean_about(f, z, seg->track)
@@ -300,7 +312,7 @@ static size_t find_lacks(struct finder *f, struct lack *ret)
 		if (hole < m->nholes && m->hole[hole].track <= seg->track + 1) /* the two may have changed places */
 			continue;
 		if (want > has)
-			ret[n++] = (struct lack){ .seg = i, .missing = want - has, .is_there = !is_noisy(f) };
+			ret[n++] = (struct lack){ .seg = i, .missing = want - has, .is_there = !is_noisy(f->m) };
 	}
 	f->zone = 0;
 	return n;
@@ -385,7 +397,7 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 	f->m = m;
 	f->t = result_table(m->w->g->ses->res, "defects", "Sectors and tracks without data", geo_defect_fields);
 	n = find_lacks(f, v);
-	r = is_noisy(f) ? confirm(m->w->g, m->o, v, n, err) : 0;
+	r = is_noisy(f->m) ? confirm(m->w->g, m->o, v, n, err) : 0;
 	if (r < 0)
 		return r;
 	report_rows(f, v, n);
@@ -408,6 +420,7 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 		head_rows(&m);
 	r = geo_defect_rows(&m, err);
 	free(m.head);
+	free(m.cylinder);
 	free(m.hole);
 	free(m.is_sure);
 	return r;

@@ -29,6 +29,7 @@ struct geo_map {
 	struct geo_order *o;
 	const struct geo_layout *layout;
 	uint32_t *head; /* of each track, UINT32_MAX: on none that is reported */
+	uint64_t *cylinder;
 	bool *is_sure;  /* of each zone of the layout */
 	struct geo_hole *hole;
 	size_t nholes;

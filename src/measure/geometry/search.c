@@ -197,13 +197,13 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	double sure = sure_of(s), least = sure > SURE ? sure : is_one ? LIKELY_ONE : LIKELY;
 	bool unseen = are_bands_unseen(s), likely = sure > SURE || c.surfaces <= SURE;
 
-	if (!geo_fits(s, best)) {
+	if (!geo_fits(s, best, 1)) {
 		say_unknown(s, both, "no known layout fits the access times");
 	} else if (is_one && !s->goes_on) {
 		say_unknown(s, both, "sizes and accesses do not show whether tracks in a row are of one surface");
 	} else if (!is_one && shape->band != 1 && !comes_again(s, best)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
-	} else if (c.surfaces <= least || (likely && !geo_fits_closely(s, best))) {
+	} else if (c.surfaces <= least || (likely && !geo_fits(s, best, 2))) {
 		say_unknown(s, both, "several layouts fit sizes, skews and access times");
 	} else if ((c.layout <= LIKELY && !is_one) || unseen) {
 		report_surfaces(s, are_several_arms, likely);
@@ -320,7 +320,7 @@ static bool is_decided(struct geo_search *s)
 {
 	struct common c = s->n ? common_of(s) : (struct common){ 0.0, 0.0 };
 
-	return s->looks >= GEO_TWICE && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
+	return s->looks >= GEO_TWICE && s->n && geo_fits(s, &s->h[0], 1) && fmin(c.layout, c.surfaces) > sure_of(s);
 }
 
 /* Is it by accesses only that its tracks are where they are, and its own reading of the sequence has them elsewhere? */

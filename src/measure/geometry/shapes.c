@@ -112,16 +112,6 @@ static void add_candidate(struct ranking *s, const struct geo_candidate *c)
 		s->c[s->n++] = *c;
 }
 
-/* Do tracks without data make up half of a surface? They are rare, while skews that scatter may be taken for some in
- * each cylinder, and for a surface more by that. The last band may have been cut. */
-static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *shape)
-{
-	const struct geo_fit_zone *z = geo_longest_zone(fit);
-	uint64_t whole = z && shape->band && z->cylinders > shape->band ? z->cylinders - shape->band : 0;
-
-	return whole && 2 * z->tracks < (2 * shape->heads - 1) * whole;
-}
-
 /* The cost of a shape over that many tracks, up to a limit; of one that is charged for a whole band of more, that part
  * of it. */
 static void rank(struct ranking *s, struct geo_candidate *c, uint64_t tracks, double most)
@@ -130,7 +120,7 @@ static void rank(struct ranking *s, struct geo_candidate *c, uint64_t tracks, do
 	double more = read > tracks ? (double)read / (double)tracks : 1.0;
 
 	geo_order_fit(s->o, &c->shape, tracks, most * more, NULL, s->fit);
-	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost / more;
+	c->cost = s->fit->cost / more;
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
