@@ -95,15 +95,18 @@ static inline void smooth(const lanes *in, size_t n, float keep, size_t times, l
 	}
 }
 
-/* in -> out: each moved down by a step of a gamma law: where sizes differ by surface in each zone, to almost nothing.
- */
+/* in -> out: each moved down by a step of a gamma law. Where sizes differ by surface in each zone steps go up as well,
+ * by a normal law of the same width: they are taken for none. */
 CLONES static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
 {
 	size_t shape = shape_of[h->shape];
 	double a = c->fall / zones_of[h->zones] / (double)shape / c->dx;
+	float none = (float)(0.5 * erfc(sqrt(0.5 * (double)shape)));
 
 	for (size_t k = 0; k < shape; k += 4)
 		smooth(k ? out : in, c->nlevels, (float)(a / (1.0 + a)), shape == 1 ? 1 : 4, out);
+	for (size_t l = 0; l < c->nlevels; l++)
+		out[l] = (1.0f - none) * out[l] + none * in[l];
 }
 
 /* Which phase follows which, across this number of edges. */
