@@ -299,7 +299,7 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 	json_t *docs[2];
 	struct rng rng;
 	const char *words =
-		textf("--without=files --range=-40MB --resume --state=%s --geometry=%s sda", state_path, geometry_path);
+		textf("--without=files --range=-80MB --resume --state=%s --geometry=%s sda", state_path, geometry_path);
 	PROFILE(p, "quantum-fireball-tm2110a");
 
 	rng_init(&rng, 51, 4);
@@ -311,7 +311,7 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 		int r;
 
 		if (i == 0) {
-			run = ran_on(&measure_surface, &p, textf("--time=3s %s", words));
+			run = ran_on(&measure_surface, &p, textf("--time=2s %s", words));
 			assert_true(sim_figure(&run, "scanned_ratio") < 1.0);
 			sim_run_end(&run);
 			for (size_t k = 0; k < 2; k++)

@@ -136,7 +136,7 @@ static void say_what_hides(const struct surface_run *run)
 		  "no rotation was found, though it calls itself rotating. Delays below 2.2 ms do not stand out: weak places "
 		  "may be missing." },
 	};
-	bool is_still = run->ses->devs[0].rotational == 1 && run->begun.is_known && !run->rot.is_rotating;
+	bool is_still = run->ses->devs[0].rotational == 1 && run->done.scan_bytes && !run->rot.is_rotating;
 	const double shares[] = { (double)run->blind.deaf_bytes / (double)run->done.scan_bytes,
 		                  (double)run->blind.bound_batches / (double)run->blind.batches, is_still };
 

@@ -11,6 +11,7 @@
 #define BUFFER_READINGS 5              /* blocks */
 #define BUFFER_MOST     0.9            /* of a revolution: a block that the medium gives again takes a whole one */
 #define ROTATION_NS     (4 * NS_PER_S) /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
+#define ROTATION_PART   3              /* of --time, for all attempts: a host that answers late takes many (a choice) */
 #define FAR_BYTES       (32ull << 20)  /* the actuator moves, and what was read ahead does not reach */
 #define BESIDE_BYTES    (4ull << 20)   /* another track, in the same zone */
 
@@ -211,11 +212,15 @@ int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *er
 
 int surface_learn_rotation(struct surface_run *run, struct err *err)
 {
+	const uint64_t left_ns = session_time_left_ns(run->ses), part_ns = left_ns / ROTATION_PART;
 	int r = 0;
 
 	run->rot = (struct rotation){ .period_ns = NAN, .hits.most_ns = NAN };
+	if (left_ns != UINT64_MAX)
+		run->timed.until_ns = surface_now(run) + part_ns;
 	if (run->ses->devs[0].rotational != 0)
-		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
+		r = rotation_find(&run->timed, part_ns < ROTATION_NS ? part_ns : ROTATION_NS, &run->rot, err);
+	run->timed.until_ns = 0;
 	run->begun.is_known = r == 0 && !surface_is_over(run);
 	run->again.flush_reads = run->rot.flush_reads + SURFACE_FLUSH_LEAST;
 	run->begun.start_ns = run->again.end_ns = surface_now(run); /* a portion is of the scan */
