@@ -133,7 +133,7 @@ static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_s
 
 static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 {
-	/* A short run has many distances, of two pairs each: which of them lie on one surface depends on how many there
+	/* A short run has many distances, of few pairs each: which of them lie on one surface depends on how many there
 	 * are, and where all may be changes of heads the arm is not seen. First up, then between, if there is time. */
 	static const uint64_t few[] = { 4, 6, 12, 24, 60, 120, 8, 3 };
 	const double period = s->known.places.period_ns;
@@ -156,7 +156,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		r = one_near(s, &p[i], quick ? 2 : p[i].tracks > 12 ? 3 : 5, &belief, err);
+		r = one_near(s, &p[i], quick || p[i].tracks > 12 ? 3 : 5, &belief, err);
 		seek_report_accesses(s->res, "near", &p[i]);
 	}
 	s->samples->nnear = n;
