@@ -195,9 +195,10 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
  * be one. */
 static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
-	const struct geo_item *last = &w->items[geo_known_items(w) - 1];
+	size_t known = geo_known_items(w);
+	const struct geo_item *last = known ? &w->items[known - 1] : NULL;
 
-	for (uint32_t k = 0; k < last->nruns; k++)
+	for (uint32_t k = 0; last && k < last->nruns; k++)
 		if (geo_has_size(z, last->run[k].per_track))
 			return false;
 	return true;
