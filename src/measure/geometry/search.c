@@ -177,14 +177,15 @@ static struct common common_of(const struct geo_search *s)
 }
 
 /* So much less likely others must be. Where the likeliest layout explains so little of the sequence that a false one
- * does as much, bands are never sure, as stripes of several arms are such, too; of heads in turn each access shows the
- * layout, wherever it was made. s->fit: as the likeliest has it. */
+ * does as much, bands are never sure, as stripes of several arms are such, too. Nor is one surface. Of heads in turn
+ * each access shows the layout, wherever it was made. s->fit: as the likeliest has it. */
 static double sure_of(struct geo_search *s)
 {
 	read_as_likeliest(s);
 	if (s->fit->cost <= ODD_LIKELIER + GEO_UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS))
 		return SURE;
-	return s->h[0].shape.band == 1 ? 4.0 * SURE : (double)INFINITY; /* what is true may be none of the hypotheses */
+	/* What is true may be none of the hypotheses. */
+	return s->h[0].shape.band == 1 && s->h[0].shape.heads > 1 ? 4.0 * SURE : (double)INFINITY;
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */
