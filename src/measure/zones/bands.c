@@ -173,16 +173,17 @@ void zone_bands_find(const struct zone_layout *l, const struct zone_levels *lv, 
 	free(a.v);
 }
 
-/* Are there samples close enough to each other and to both ends to speak of the whole? */
+/* Do samples lie close enough to each other and to both ends to speak of the whole? Across few places nobody would see
+ * what is not stored between them, or that another device begins. */
 static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l)
 {
-	double region = (double)(l->end_bytes - l->first_bytes);
-	double most = 1.6 * region / (double)(l->npositions > 1 ? l->npositions - 1 : 1);
+	size_t places = l->npositions > ZONE_BESIDE ? l->npositions : ZONE_BESIDE;
+	double most = 1.6 * (double)(l->end_bytes - l->first_bytes) / (double)(places - 1);
 
 	if (n < 2 || v[0].from - (double)l->first_bytes > most || (double)l->end_bytes - v[n - 1].end > most)
 		return false;
 	for (size_t i = 1; i < n; i++)
-		if (v[i].mid - v[i - 1].mid > most)
+		if (v[i].from - v[i - 1].end > most)
 			return false;
 	return true;
 }
