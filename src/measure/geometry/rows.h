@@ -30,7 +30,7 @@ struct geo_map {
 	const struct geo_layout *layout;
 	uint32_t *head; /* of each track, UINT32_MAX: on none that is reported */
 	uint64_t *cylinder;
-	bool *is_sure;  /* of each zone of the layout */
+	bool *is_sure; /* of each zone of the layout */
 	struct geo_hole *hole;
 	size_t nholes;
 	bool are_surfaces; /* the disk's; else those of the first of several arms */
