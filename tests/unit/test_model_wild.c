@@ -96,12 +96,13 @@ TEST(a_disk_of_many_cylinders_is_drawn_as_well)
 TEST(disks_of_other_laws_are_disks)
 {
 	for (uint64_t seed = 1; seed <= DRAWN; seed++) {
-		uint64_t size, laws = LAWS_OTHER + seed % 3;
+		enum wild_laws laws = LAWS_OTHER + seed % 3;
 		cleanup_profile struct profile p = { 0 };
+		uint64_t size;
 
 		MUST(profile_wild(&p, seed, NULL, &err));
 		size = p.capacity_lba;
-		MUST(profile_vary(&p, (enum wild_laws)laws, seed, &err));
+		MUST(profile_vary(&p, laws, seed, &err));
 		assert_true(p.capacity_lba > size / 2 && p.capacity_lba < size * 2);
 		for (size_t i = 1; laws == LAWS_FREE && i < p.seek.npoints; i++)
 			assert_true(p.seek.points[i].ms >= p.seek.points[i - 1].ms);
