@@ -183,7 +183,7 @@ enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_OF_SKIPPED, AGAIN_KI
 
 struct surface_begun {
 	uint64_t start_ns;
-	bool is_known;   /* the rotation, by a search that came to its end */
+	bool is_known;   /* the rotation, as far as the time for its search went */
 	bool is_scanned; /* when this run began: second readings are left */
 };
 
